@@ -1,0 +1,44 @@
+"""Every error that dpols raises on purpose.
+
+All derive from ``DpolsError`` and from the built-in that scikit-learn users expect. A message says what is
+wrong, the value, the rule and the remedy, and never quotes a row of the data.
+"""
+
+
+class DpolsError(Exception):
+    """Base of all errors of dpols."""
+
+
+class ParameterError(DpolsError, ValueError):
+    """A parameter is missing or outside its range."""
+
+
+class BoundsError(DpolsError, ValueError):
+    """The declared bounds are missing, malformed or do not fit the data's columns."""
+
+
+class CalibrationError(DpolsError, ValueError):
+    """No noise level in the searched range meets the budget."""
+
+
+class BudgetExceeded(DpolsError, ValueError):
+    """What was released, or is about to be, costs more than was asked for."""
+
+
+class DataError(DpolsError, ValueError):
+    """The rows cannot be used: wrong shape, not numeric, not finite or not readable."""
+
+
+class DataTypeError(DpolsError, TypeError):
+    """The rows are of a type that cannot be used."""
+
+
+class ModelFileError(DpolsError, ValueError):
+    """A model file is damaged, incomplete or from a newer version."""
+
+
+class MissingExtraError(DpolsError, ImportError):
+    """An optional package is needed; the message names the extra to install."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed. Install it with: pip install 'dpols[{extra}]'")

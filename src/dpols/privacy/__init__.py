@@ -1,0 +1,31 @@
+"""What releases cost. Nothing here ever sees data.
+
+`delta_of`, `epsilon_of` and `least_noise` are exact; `dpols.privacy.paper` holds the paper's own, looser accounting.
+"""
+
+from .accountant import delta_of, epsilon_of, log_delta_of
+from .budget import Neighbours, PrivacyBudget
+from .calibration import least_noise
+from .gaussian import gaussian_delta, gaussian_log_delta, gaussian_multiplier
+from .mixing import mixing_delta, mixing_delta_add, mixing_delta_remove
+from .releases import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, Release
+
+__all__ = [
+    "FailureAllowance",
+    "GaussianRelease",
+    "MixingRelease",
+    "Neighbours",
+    "OpaqueRelease",
+    "PrivacyBudget",
+    "Release",
+    "delta_of",
+    "epsilon_of",
+    "gaussian_delta",
+    "gaussian_log_delta",
+    "gaussian_multiplier",
+    "least_noise",
+    "log_delta_of",
+    "mixing_delta",
+    "mixing_delta_add",
+    "mixing_delta_remove",
+]

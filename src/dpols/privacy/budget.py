@@ -1,0 +1,60 @@
+"""What is asked for: the pair (epsilon, delta) and the relation between data sets that it speaks of."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..errors import ParameterError
+
+
+class Neighbours(StrEnum):
+    """Which two data sets must be hard to tell apart. The number of rows is public in both relations."""
+
+    ZERO_OUT = "zero-out"
+    """One row is replaced by the zero row, or the zero row by any row."""
+
+    REPLACE_ONE = "replace-one"
+    """One row is replaced by any other row; two zero-out steps lead from one data set to the other."""
+
+
+@dataclass(frozen=True)
+class PrivacyBudget:
+    """At most ``epsilon`` of privacy loss, except with probability ``delta``."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _checked_number("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", _checked_number("delta", self.delta))
+        if not 0.0 < self.epsilon < math.inf:
+            raise ParameterError(
+                f"epsilon={self.epsilon!r} must be a positive, finite number. Typical values lie between 0.1 and 10."
+            )
+        if not 0.0 < self.delta < 1.0:
+            raise ParameterError(
+                f"delta={self.delta!r} must lie strictly between 0 and 1. It should be far below 1/n for n rows."
+            )
+
+    def __str__(self) -> str:
+        return f"(epsilon={self.epsilon:.6g}, delta={self.delta:.3g})"
+
+    def for_zero_out(self, relation: Neighbours) -> "PrivacyBudget":
+        """Return the zero-out budget that implies this one under ``relation``.
+
+        Group privacy of two steps turns (e, d) into (2 e, (1 + exp(e)) d).
+        """
+        if relation is Neighbours.ZERO_OUT:
+            return self
+        half = self.epsilon / 2.0
+        return PrivacyBudget(half, self.delta * math.exp(-half) / (1.0 + math.exp(-half)))
+
+
+def _checked_number(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name}={value!r} must be a number.") from None
+    if math.isnan(number):
+        raise ParameterError(f"{name}=nan must be a number that is not nan.")
+    return number

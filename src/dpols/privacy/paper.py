@@ -1,0 +1,134 @@
+"""The paper's own accounting, kept apart: Renyi bounds, classical constants and budgets split by hand.
+
+It is a second accountant for reproducing published figures and for showing what exact accounting saves. Every bound
+here is an upper bound on what `dpols.privacy.epsilon_of` computes exactly. References: Lev et al., "Near-optimal private
+linear regression via iterative Hessian mixing" (Proposition 1, proof of Theorem 1); Canonne, Kamath and Steinke (2020)
+for the conversion from Renyi divergence.
+"""
+
+import math
+
+from scipy.optimize import minimize_scalar
+
+from ..errors import CalibrationError, ParameterError
+from .budget import PrivacyBudget
+from .gaussian import gaussian_multiplier
+
+_SMALLEST_FLOOR = 2.5
+
+
+def mixing_renyi(alpha: float, rows: int, floor: float) -> float:
+    """Return phi(alpha; rows, floor), the Renyi divergence of a sketch at an order 1 < alpha < floor."""
+    if not 1.0 < alpha < floor:
+        raise ParameterError(f"alpha={alpha!r} must lie strictly between 1 and the floor {floor!r}.")
+    growth = alpha * math.log1p(-1.0 / floor) - math.log1p(-alpha / floor)
+    return rows * growth / (2.0 * (alpha - 1.0))
+
+
+def gaussian_renyi(alpha: float, multiplier: float) -> float:
+    """Return the Renyi divergence of a Gaussian release at order alpha."""
+    return alpha / (2.0 * multiplier**2)
+
+
+def renyi_to_epsilon(divergence: float, alpha: float, delta: float) -> float:
+    """Return the epsilon that a Renyi divergence at order alpha implies at ``delta`` (Canonne et al., Prop. 12)."""
+    return divergence + math.log1p(-1.0 / alpha) - math.log(alpha * delta) / (alpha - 1.0)
+
+
+def mixing_renyi_epsilon(rows: int, floor: float, delta: float) -> float:
+    """Return the Renyi bound on the epsilon of a sketch, minimised over the order."""
+
+    def bound(position: float) -> float:
+        alpha = 1.0 + (floor - 1.0) / (1.0 + math.exp(-position))
+        return renyi_to_epsilon(mixing_renyi(alpha, rows, floor), alpha, delta)
+
+    # The order runs over (1, floor); a logistic scale resolves both ends.
+    centre = _log_odds(1.0 / (1.0 + math.sqrt(rows / max(2.0 * math.log(1.0 / delta), 1e-12))))
+    found = minimize_scalar(bound, bounds=(centre - 12.0, min(centre + 12.0, 30.0)), method="bounded")
+    return float(found.fun)
+
+
+def mixing_epsilon(
+    rows: int, floor: float, delta: float, *, eigenvalue_noise: float, parts: int = 3
+) -> float:
+    """Return the paper's eps~ for an eigenvalue test of noise ``eigenvalue_noise`` and a sketch of ``rows`` rows.
+
+    Each of the ``parts`` events (test, failed lower bound, sketch, and for IHM the gradients) has delta / parts:
+    Proposition 1 takes three parts, the proof of Theorem 1 four.
+    """
+    share = delta / parts
+    return math.sqrt(2.0 * math.log(1.25 / share)) / eigenvalue_noise + mixing_renyi_epsilon(rows, floor, share)
+
+
+def mixing_epsilon_bound(rows: int, floor: float, delta: float) -> float:
+    """Return the closed-form bound on eps~ at eigenvalue noise floor / sqrt(rows)."""
+    return rows / (2.0 * floor**2) + 2.0 * math.sqrt(2.0 * rows * math.log(4.0 / delta)) / floor
+
+
+def mixing_floor(budget: PrivacyBudget, *, sketch_size: int, sketches: int = 1, parts: int = 3) -> float:
+    """Return the least floor above 5/2 whose eps~ meets the budget, with eigenvalue noise floor / sqrt(sketch_size)."""
+
+    def excess(log_floor: float) -> float:
+        floor = math.exp(log_floor)
+        cost = mixing_epsilon(
+            sketch_size * sketches,
+            floor,
+            budget.delta,
+            eigenvalue_noise=floor / math.sqrt(sketch_size),
+            parts=parts,
+        )
+        return cost - budget.epsilon
+
+    return _least_above(excess, math.log(_SMALLEST_FLOOR), f"no floor meets {budget} for {sketch_size} sketch rows.")
+
+
+def ihm_noise(budget: PrivacyBudget, *, sketch_size: int, n_iterations: int) -> tuple[float, float]:
+    """Return the paper's (floor, gradient noise multiplier) of IHM: half of epsilon each, delta / 4 per part."""
+    half = PrivacyBudget(budget.epsilon / 2.0, budget.delta)
+    floor = mixing_floor(half, sketch_size=sketch_size, sketches=n_iterations, parts=4)
+    gradient = gaussian_multiplier(PrivacyBudget(budget.epsilon / 2.0, budget.delta / 4.0))
+    return floor, math.sqrt(n_iterations) * gradient
+
+
+def ihm_closed_form(
+    budget: PrivacyBudget, *, sketch_size: int, n_iterations: int, failure_probability: float
+) -> tuple[float, float, float]:
+    """Return the theorem's closed-form (floor, gradient noise multiplier, eigenvalue margin).
+
+    The floor's formula rests on a bound that needs a large sketch; compare with `ihm_noise` before relying on it.
+    """
+    epsilon, delta = budget.epsilon, budget.delta
+    sketch_log, gradient_log = 8.0 * math.log(5.0 / delta), 2.0 * math.log(4.0 / delta)
+    rows = sketch_size * n_iterations
+    floor = math.sqrt(rows) / (math.sqrt(sketch_log) * _sqrt1pm1(epsilon / sketch_log))
+    gradient = math.sqrt(n_iterations) / (math.sqrt(gradient_log) * _sqrt1pm1(epsilon / gradient_log))
+    return floor, gradient, eigenvalue_margin(delta, failure_probability, parts=4)
+
+
+def eigenvalue_margin(delta: float, failure_probability: float, *, parts: int = 4) -> float:
+    """Return tau: how many stds are subtracted from the noisy smallest eigenvalue."""
+    return math.sqrt(2.0 * math.log(max(parts / delta, 4.0 / failure_probability)))
+
+
+def _sqrt1pm1(x: float) -> float:
+    """Return sqrt(1 + x) - 1 without cancellation."""
+    return x / (math.sqrt(1.0 + x) + 1.0)
+
+
+def _log_odds(share: float) -> float:
+    return math.log(share) - math.log1p(-share)
+
+
+def _least_above(excess, lowest: float, message: str) -> float:  # type: ignore[no-untyped-def]
+    """Return exp of the least log-floor at or above ``lowest`` with no excess, from the private side."""
+    low, high = lowest, lowest
+    while excess(high) > 0.0:
+        low, high = high, high + 1.0
+        if high > 140.0:
+            raise CalibrationError(message)
+    if low == high:
+        return math.exp(math.nextafter(high, math.inf))
+    while high - low > 1e-12 * max(1.0, abs(high)):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return math.exp(high)

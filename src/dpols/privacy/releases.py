@@ -1,0 +1,65 @@
+"""What leaves the curator, described without any data.
+
+A tuple of these is what a plan releases and what a run records. The accountant needs nothing else.
+"""
+
+import math
+from dataclasses import dataclass
+
+from ..errors import ParameterError
+
+
+@dataclass(frozen=True)
+class GaussianRelease:
+    """A statistic plus Gaussian noise; ``multiplier`` is the noise std over the statistic's l2-sensitivity."""
+
+    multiplier: float
+
+    def __post_init__(self) -> None:
+        _require(self.multiplier > 0.0, "multiplier", self.multiplier, "be positive")
+
+
+@dataclass(frozen=True)
+class MixingRelease:
+    """``rows`` independent rows of law N(0, A), where A is the Gram matrix plus a shift.
+
+    ``floor`` bounds one over the largest leverage of a row in A from below, in units of the squared row norm:
+    it holds when the smallest eigenvalue of A is at least ``floor``, or when the shift is at least ``floor - 1``.
+    """
+
+    rows: int
+    floor: float
+
+    def __post_init__(self) -> None:
+        _require(self.rows >= 1 and int(self.rows) == self.rows, "rows", self.rows, "be a positive whole number")
+        _require(self.floor > 1.0, "floor", self.floor, "exceed 1")
+
+
+@dataclass(frozen=True)
+class FailureAllowance:
+    """An event of at most this ``probability`` on which the other releases' descriptions do not hold."""
+
+    probability: float
+
+    def __post_init__(self) -> None:
+        _require(0.0 <= self.probability <= 1.0, "probability", self.probability, "lie in [0, 1]")
+
+
+@dataclass(frozen=True)
+class OpaqueRelease:
+    """A black box that is (epsilon, delta)-differentially private, of which nothing else is known."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require(0.0 <= self.epsilon < math.inf, "epsilon", self.epsilon, "be finite and not negative")
+        _require(0.0 <= self.delta < 1.0, "delta", self.delta, "lie in [0, 1)")
+
+
+Release = GaussianRelease | MixingRelease | FailureAllowance | OpaqueRelease
+
+
+def _require(holds: bool, name: str, value: float, rule: str) -> None:
+    if not holds:  # also for nan, whose comparisons are all false
+        raise ParameterError(f"{name}={value!r} must {rule}.")
