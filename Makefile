@@ -1,0 +1,54 @@
+# Needs Python 3.11 or newer and pip, nothing else: every target makes its own virtual environment.
+PYTHON ?= python3
+BIN := .venv/bin
+OLDEST_BIN := .venv-oldest/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP_INSTALL := -m pip install -q
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-oldest lint clean
+# Two pips must not write to one environment at the same time.
+.NOTPARALLEL:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/installed-demo ## fit a private regression and write what it gives to demo-output/
+	$(BIN)/dpols demo --out demo-output
+
+test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
+	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q --doctest-modules --doctest-ignore-import-errors src
+
+test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows
+	$(OLDEST_BIN)/pytest -q tests -m "not data and not extras"
+
+lint: .venv/installed-lint ## check style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+clean: ## remove everything that the other targets made
+	rm -rf .venv .venv-oldest demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv-oldest/bin/python:
+	$(PYTHON) -m venv .venv-oldest
+
+# One environment, three stamps: each target installs only what it needs on top of what is there.
+.venv/installed-demo: EXTRAS := files,plots,cli
+.venv/installed-test: EXTRAS := all,test
+.venv/installed-lint: EXTRAS := all,test,lint
+.venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml | .venv/bin/python
+	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]'
+	@touch $@
+
+LOWER_BOUNDS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*(bound.replace(">=", "==") for bound in project["dependencies"]))
+
+.venv-oldest/installed: pyproject.toml | .venv-oldest/bin/python
+	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest hypothesis mpmath
+	@touch $@
