@@ -1,0 +1,238 @@
+"""What the source may import: siblings one way, extras only when used, randomness through one door."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "dpols"
+
+# What stands for `import dpols` and for the names that its __init__ exports.
+PUBLIC = "dpols"
+
+BELOW_ESTIMATORS: dict[str, set[str]] = {
+    "errors": set(),
+    "privacy": {"errors"},
+    "linalg": {"errors"},
+    "randomness": {"errors"},
+    "data": {"errors"},
+    "datasets": {"errors"},
+    "statistics": {"data", "errors"},
+    "mechanisms": {"privacy", "linalg", "randomness", "statistics", "errors"},
+    "algorithms": {"privacy", "data", "statistics", "mechanisms", "linalg", "randomness", "errors"},
+    "report": {"privacy", "errors"},
+    "budget_ledger": {"privacy", "errors"},
+    "model_file": {"privacy", "report", "data", "errors"},
+    "reference": {"data", "linalg", "errors"},
+}
+ESTIMATORS = {
+    "estimators": {
+        "algorithms",
+        "data",
+        "randomness",
+        "privacy",
+        "report",
+        "budget_ledger",
+        "statistics",
+        "model_file",
+        "errors",
+    }
+}
+LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}
+BUILT_ON_THE_PUBLIC_NAMES = {
+    "bench": {PUBLIC, *LIBRARY},
+    "audit": {PUBLIC, *LIBRARY},
+    "cli": {PUBLIC, *LIBRARY, "bench", "audit"},
+}
+# Top-level module -> siblings that it may import.
+ALLOWED: dict[str, set[str]] = {
+    **BELOW_ESTIMATORS,
+    **ESTIMATORS,
+    **BUILT_ON_THE_PUBLIC_NAMES,
+    "__init__": LIBRARY,
+    "__main__": {"cli"},
+}
+
+OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "typer", "rich"}
+
+RANDOM_SOURCES = {"os.urandom", "numpy.random", "random", "secrets"}
+DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference"}
+
+
+def source_files() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def top_level_module(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(file: Path, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and absolute dotted name of everything that is imported, wherever in the file it is."""
+    package = ("dpols", *file.relative_to(SOURCE).parts[:-1])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join((*start, *filter(None, [node.module])))
+            yield from ((node.lineno, f"{base}.{alias.name}".removesuffix(".*")) for alias in node.names)
+
+
+def sibling(dotted: str) -> str | None:
+    """The top-level module of dpols that a name belongs to, PUBLIC for an exported name, None if not ours."""
+    root, *rest = dotted.split(".")
+    if root != "dpols":
+        return None
+    return rest[0] if rest and (rest[0] in ALLOWED or is_module(rest[0])) else PUBLIC
+
+
+def is_module(name: str) -> bool:
+    return (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").is_file()
+
+
+def is_private(dotted: str) -> bool:
+    return any(part.startswith("_") and not part.startswith("__") for part in dotted.split("."))
+
+
+def wrong_imports(file: Path, text: str) -> list[str]:
+    importer = top_level_module(file)
+    wrong = []
+    for line, dotted in imports(file, ast.parse(text)):
+        imported = sibling(dotted)
+        where = f"{file.relative_to(SOURCE)}:{line}"
+        if imported in (None, importer):
+            continue
+        if imported not in ALLOWED[importer]:
+            what = "the public names of dpols" if imported == PUBLIC else imported
+            may = ", ".join(sorted(ALLOWED[importer])) or "no sibling"
+            wrong.append(f"{where}: {importer} imports {what} ({dotted}); it may import {may}")
+        elif importer in BUILT_ON_THE_PUBLIC_NAMES and is_private(dotted):
+            wrong.append(f"{where}: {importer} imports {dotted}, which is private")
+    return wrong
+
+
+def random_sources(file: Path, text: str) -> list[str]:
+    """Where a file names a source of random bits, under whatever alias the module was imported."""
+    tree = ast.parse(text)
+    aliases = {
+        alias.asname: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.asname
+    }
+    named = list(imports(file, tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            named.append((node.lineno, f"{aliases.get(node.value.id, node.value.id)}.{node.attr}"))
+    return [
+        f"{file.relative_to(SOURCE)}:{line}: {dotted}"
+        for line, dotted in sorted(named)
+        if any(f"{dotted}.".startswith(f"{source}.") for source in RANDOM_SOURCES)
+    ]
+
+
+def test_every_top_level_module_has_a_row():
+    unknown = {top_level_module(file) for file in source_files()} - set(ALLOWED)
+    assert not unknown, f"add a row to the table in {Path(__file__).name} for: {', '.join(sorted(unknown))}"
+
+
+def test_the_table_itself_has_no_cycle():
+    rest = {module: allowed - {PUBLIC} for module, allowed in ALLOWED.items()}
+    while free := {module for module, allowed in rest.items() if not allowed & set(rest)}:
+        rest = {module: allowed for module, allowed in rest.items() if module not in free}
+    assert not rest, f"these import each other in a circle: {rest}"
+
+
+def test_imports_follow_the_table():
+    files = [file for file in source_files() if top_level_module(file) in ALLOWED]
+    wrong = [line for file in files for line in wrong_imports(file, file.read_text(encoding="utf-8"))]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("linalg.py", "import dpols.privacy.budget"),
+        ("linalg.py", "from dpols import privacy"),
+        ("linalg.py", "from . import privacy"),
+        ("linalg.py", "from .privacy.budget import Budget"),
+        ("linalg.py", "from dpols import Budget"),
+        ("linalg.py", "import dpols"),
+        ("linalg.py", "def later():\n    from dpols.privacy import *"),
+        ("privacy/gaussian.py", "from ..linalg import solve"),
+        ("privacy/__init__.py", "from .. import linalg"),
+        ("privacy/deep/inside.py", "from ...statistics import gram"),
+        ("algorithms/hessian_mixing.py", "from ..estimators import PrivateRegression"),
+        ("estimators.py", "from .bench import score"),
+        ("__init__.py", "from .cli import main"),
+        ("bench/score.py", "from dpols import cli"),
+        ("bench/score.py", "from dpols.privacy import _private_helper"),
+        ("audit/replay.py", "from ..bench import score"),
+    ],
+)
+def test_a_wrong_import_is_found(module, statement):
+    assert wrong_imports(SOURCE / module, statement)
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("privacy/gaussian.py", "import numpy, scipy.stats\nfrom .budget import Budget"),
+        ("privacy/__init__.py", "from . import budget\nfrom ..errors import DpolsError"),
+        ("privacy/deep/inside.py", "from ..budget import Budget\nfrom dpols.privacy import releases"),
+        (
+            "algorithms/hessian_mixing.py",
+            "from .. import linalg, mechanisms\nfrom ..privacy._search import f",
+        ),
+        ("__init__.py", "from .estimators import PrivateRegression"),
+        (
+            "bench/score.py",
+            "import dpols\nfrom dpols import Budget, __version__\nfrom dpols.privacy import budget",
+        ),
+        ("cli/audit.py", "from dpols.audit import replay\nfrom ..bench import score\nfrom . import app"),
+    ],
+)
+def test_a_right_import_is_accepted(module, statement):
+    assert wrong_imports(SOURCE / module, statement) == []
+
+
+def test_importing_the_package_needs_no_optional_extra():
+    code = f"import sys, dpols; print(*sorted({OPTIONAL} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_random_bits_come_through_one_door():
+    files = [file for file in source_files() if top_level_module(file) not in DRAWS_FOR_ITSELF]
+    found = [line for file in files for line in random_sources(file, file.read_text(encoding="utf-8"))]
+    assert not found, "only randomness.py may name a source of random bits:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nos.urandom(8)",
+        "import os as system\nsystem.urandom(8)",
+        "from os import urandom",
+        "import numpy as np\nrng = np.random.default_rng()",
+        "import numpy\ndef f(rng: numpy.random.Generator): ...",
+        "import numpy.random",
+        "import numpy.random as npr",
+        "from numpy import random",
+        "from numpy.random import Generator",
+        "import random",
+        "from secrets import token_bytes",
+    ],
+)
+def test_a_source_of_random_bits_is_found(text):
+    assert random_sources(SOURCE / "mechanisms.py", text)
+
+
+def test_words_and_our_own_randomness_are_no_source_of_random_bits():
+    text = '"""No np.random here."""\nfrom .randomness import Generator\nself.random = 1'
+    assert random_sources(SOURCE / "mechanisms.py", text) == []
