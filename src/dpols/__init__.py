@@ -1,0 +1,51 @@
+"""Differentially private linear regression with exact accounting.
+
+Start with `PrivateLinearRegression` and `Bounds`; `dpols.privacy` computes what releases cost.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from . import privacy
+    from .data import Bounds
+    from .errors import DpolsError
+    from .estimators import PrivateLinearRegression
+    from .privacy import PrivacyBudget
+    from .report import PrivacyReport
+
+_HOME = {
+    "Bounds": ".data",
+    "DpolsError": ".errors",
+    "PrivacyBudget": ".privacy",
+    "PrivacyReport": ".report",
+    "PrivateLinearRegression": ".estimators",
+}
+
+__all__ = [
+    "Bounds",
+    "DpolsError",
+    "PrivacyBudget",
+    "PrivacyReport",
+    "PrivateLinearRegression",
+    "__version__",
+    "privacy",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that ``import dpols`` stays light."""
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name], __name__), name)
+    elif name in ("privacy", "errors", "algorithms", "data"):
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

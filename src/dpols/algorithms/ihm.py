@@ -1,0 +1,247 @@
+"""Iterative Hessian mixing: Newton steps with a private sketch of the Hessian and private, clipped gradients.
+
+Algorithm 1 of Lev et al., "Near-optimal private linear regression via iterative Hessian mixing". Rows are scaled to
+norm at most 1 and targets to [-1, 1]. For t < T, with X~ of k rows of law N(0, X'X + shift I),
+
+    theta <- theta + (X~'X~ / k)^-1 (X' clip(y - X theta) - ridge shift theta + noise).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..data.rows import BoundedRows
+from ..errors import ParameterError
+from ..linalg import solve_symmetric
+from ..mechanisms import Channel
+from ..privacy import paper
+from ..privacy.budget import PrivacyBudget
+from ..privacy.calibration import least_noise
+from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
+from ..randomness import Bits
+from ..statistics import clipped_gradient, gram
+from .base import Accounting, Array, Evidence, Fit, plan_inputs
+
+EigenvalueRelease = Literal["auto", "on", "off"]
+
+
+@dataclass(frozen=True)
+class IHMPlan:
+    """Every public number of a run of IHM."""
+
+    budget: PrivacyBudget
+    accounting: Accounting
+    n_rows: int
+    n_features: int
+    n_iterations: int
+    sketch_size: int
+    residual_bound: float  # in units of the target's bound
+    ridge: bool
+    floor: float
+    gradient_multiplier: float
+    eigenvalue_multiplier: float | None  # None: the smallest eigenvalue is not released
+    eigenvalue_margin: float
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The eigenvalue test, where there is one, then a sketch and a gradient in every iteration."""
+        test: tuple[Release, ...] = ()
+        if self.eigenvalue_multiplier is not None:
+            failure = FailureAllowance(float(ndtr(-self.eigenvalue_margin)))
+            test = (GaussianRelease(self.eigenvalue_multiplier), failure)
+        step = (MixingRelease(self.sketch_size, self.floor), GaussianRelease(self.gradient_multiplier))
+        return test + step * self.n_iterations
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        test = ("smallest eigenvalue of X'X", "its lower bound") if self.eigenvalue_multiplier is not None else ()
+        return test + ("sketch of X'X", "gradient X'clip(y - X theta)") * self.n_iterations
+
+
+def plan(
+    budget: PrivacyBudget,
+    *,
+    n_rows: int,
+    n_features: int,
+    accounting: Accounting = "exact",
+    n_iterations: int = 3,
+    sketch_size: int | None = None,
+    residual_bound: float = 1.0,
+    ridge: bool = False,
+    eigenvalue: EigenvalueRelease | None = None,
+    gradient_share: float = 0.5,
+    failure_probability: float | None = None,
+) -> IHMPlan:
+    """Choose every number of a run from public ones.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+        What the run may cost (zero-out neighbours).
+    n_rows, n_features : int
+        The public size of the data; the intercept counts as a feature.
+    accounting : "exact" or "paper"
+        Joint, exact calibration, or the paper's own with its budget split.
+    n_iterations : int
+        Number T of Newton steps, each with a pass over the data.
+    sketch_size : int, optional
+        Rows k of each sketch, at least ``n_features``; by default 6 max(d, log(4 T / failure_probability)).
+    residual_bound : float
+        Clip level C of residuals in the gradient, in units of the target's bound.
+    ridge : bool
+        Whether steps aim at the ridge solution (as analysed) or at least squares (as in the paper's experiments).
+    eigenvalue : "auto", "on" or "off", optional
+        Whether to release the smallest eigenvalue in order to lower the shift. "auto", the default of exact
+        accounting, releases it where the largest value that n rows allow, n / d, would remove the shift.
+    gradient_share : float
+        Share of the squared budget that goes to the gradients (exact accounting only).
+    failure_probability : float, optional
+        The paper's utility failure probability, by default delta / 10.
+    """
+    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+    failure = budget.delta / 10.0 if failure_probability is None else failure_probability
+    _check(n_iterations, residual_bound, gradient_share, failure, accounting, eigenvalue)
+    if sketch_size is None:
+        sketch_size = int(6.0 * max(n_features, math.log(4.0 * n_iterations / failure)))
+    if int(sketch_size) != sketch_size or sketch_size < n_features:
+        raise ParameterError(
+            f"sketch_size={sketch_size!r} must be a whole number of at least the {n_features} coefficients to fit."
+        )
+
+    def with_noise(floor: float, gradient: float, eigenvalue: float | None, margin: float) -> IHMPlan:
+        return IHMPlan(
+            budget=budget,
+            accounting=accounting,
+            n_rows=n_rows,
+            n_features=n_features,
+            n_iterations=n_iterations,
+            sketch_size=int(sketch_size),
+            residual_bound=float(residual_bound),
+            ridge=bool(ridge),
+            floor=floor,
+            gradient_multiplier=gradient,
+            eigenvalue_multiplier=eigenvalue,
+            eigenvalue_margin=margin,
+        )
+
+    if accounting == "paper":
+        if eigenvalue not in (None, "on"):
+            raise ParameterError(f"eigenvalue={eigenvalue!r}: the paper's accounting always releases it; leave it out.")
+        floor, gradient = paper.ihm_noise(budget, sketch_size=sketch_size, n_iterations=n_iterations)
+        margin = paper.eigenvalue_margin(budget.delta, failure)
+        return with_noise(floor, gradient, floor / math.sqrt(sketch_size), margin)
+
+    rows = sketch_size * n_iterations
+    margin = -float(ndtri(min(failure, 0.1 * budget.delta)))
+
+    def at(noise: float, test: bool) -> IHMPlan:
+        # sqrt(rows / 2) / floor acts like the sketch's own mu, so the two shares add up to 1 / noise^2.
+        floor = math.sqrt(1.0 + 0.5 * rows * noise**2 / (1.0 - gradient_share))
+        gradient = noise * math.sqrt(n_iterations / gradient_share)
+        return with_noise(floor, gradient, floor / math.sqrt(sketch_size) if test else None, margin)
+
+    def calibrated(test: bool) -> IHMPlan:
+        start = 3.0 / budget.epsilon
+        return at(least_noise(lambda noise: at(noise, test).releases, budget, start=start), test)
+
+    if eigenvalue in ("on", "off"):
+        return calibrated(eigenvalue == "on")
+    tested = calibrated(True)
+    assert tested.eigenvalue_multiplier is not None
+    removes_shift = tested.floor + margin * tested.eigenvalue_multiplier <= n_rows / n_features
+    return tested if removes_shift else calibrated(False)
+
+
+def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
+    """Follow the plan, once for each stream of bits."""
+    channel = Channel(bits)
+    hessian = gram(rows)
+    certain = None
+    if plan.eigenvalue_multiplier is not None:
+        certain = channel.certain_smallest_eigenvalue(
+            hessian, multiplier=plan.eigenvalue_multiplier, margin=plan.eigenvalue_margin
+        )
+    theta = np.zeros((channel.trials, plan.n_features))
+    sketches, gradients, shift = [], [], np.zeros(channel.trials)
+    for _ in range(plan.n_iterations):
+        mixed = channel.mix_gram(hessian, rows=plan.sketch_size, floor=plan.floor, certain=certain)
+        exact = clipped_gradient(rows, theta, residual_bound=plan.residual_bound)
+        gradient = channel.gaussian(exact, multiplier=plan.gradient_multiplier)
+        sketches.append(mixed.gram / plan.sketch_size)
+        gradients.append(gradient)
+        shift = mixed.shift
+        step = gradient - shift[:, None] * theta if plan.ridge else gradient
+        theta = theta + solve_symmetric(sketches[-1], step)
+    transcript = {"sketches": np.stack(sketches, 1), "gradients": np.stack(gradients, 1), "shift": shift}
+    if certain is not None:
+        transcript["certain_smallest_eigenvalue"] = certain
+    return Fit(theta, channel.releases, transcript)
+
+
+def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
+    """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
+    theta = fit.theta[trial]
+    sketches, first = fit.transcript["sketches"][trial], fit.transcript["gradients"][trial, 0]
+    shift = float(fit.transcript["shift"][trial])
+    stddev = plan.gradient_multiplier * plan.residual_bound
+    pooled = sketches.mean(axis=0)
+    curvature = _without_shift(pooled, shift)
+    covariance = _noise_covariance(sketches, curvature, shift if plan.ridge else 0.0, stddev)
+    # Sum of squares at theta minus at 0: theta'X'X theta - 2 theta'X'y. The first gradient is the released X'y; that
+    # theta was built from the same noise flatters it by at most stddev^2 times the trace of the first inverse.
+    fitted = float(theta @ curvature @ theta)
+    flattery = 2.0 * stddev**2 * float(np.trace(np.linalg.pinv(sketches[0], hermitian=True)))
+    change = fitted - 2.0 * float(first @ theta) + flattery
+    mixing_noise = math.sqrt(2.0 / (plan.sketch_size * plan.n_iterations)) * float(theta @ pooled @ theta)
+    variance = (2.0 * stddev) ** 2 * float(theta @ theta) + mixing_noise**2
+    if constant is not None:
+        weight = plan.n_rows * constant**2
+        total = float(first[-1])
+        change += max(total**2 - stddev**2, 0.0) / weight
+        variance += (2.0 * total * stddev / weight) ** 2
+    return Evidence(covariance, change, math.sqrt(variance))
+
+
+def _noise_covariance(sketches: Array, curvature: Array, ridge: float, stddev: float) -> Array:
+    """Return the covariance of the last iterate that the gradients' noise causes, given the sketches."""
+    d = len(curvature)
+    target = curvature + ridge * np.eye(d)
+    covariance = np.zeros((d, d))
+    for sketch in sketches:
+        inverse = np.linalg.pinv(sketch, hermitian=True)
+        carry = np.eye(d) - inverse @ target
+        covariance = carry @ covariance @ carry.T + stddev**2 * inverse @ inverse
+    return covariance
+
+
+def _without_shift(pooled: Array, shift: float) -> Array:
+    """Return the positive part of the pooled sketch minus the shift: an estimate of X'X."""
+    values, vectors = np.linalg.eigh(pooled)
+    return np.asarray((vectors * np.maximum(values - shift, 0.0)) @ vectors.T)
+
+
+def _check(
+    n_iterations: int,
+    residual_bound: float,
+    gradient_share: float,
+    failure_probability: float,
+    accounting: str,
+    eigenvalue: str | None,
+) -> None:
+    if int(n_iterations) != n_iterations or n_iterations < 1:
+        raise ParameterError(f"n_iterations={n_iterations!r} must be a positive whole number.")
+    if not 0.0 < residual_bound < math.inf:
+        raise ParameterError(f"residual_bound={residual_bound!r} must be positive and finite.")
+    if not 0.0 < gradient_share < 1.0:
+        raise ParameterError(f"gradient_share={gradient_share!r} must lie strictly between 0 and 1.")
+    if not 0.0 < failure_probability < 1.0:
+        raise ParameterError(f"failure_probability={failure_probability!r} must lie strictly between 0 and 1.")
+    if accounting not in ("exact", "paper"):
+        raise ParameterError(f'accounting={accounting!r} must be "exact" or "paper".')
+    if eigenvalue not in (None, "auto", "on", "off"):
+        raise ParameterError(f'eigenvalue={eigenvalue!r} must be "auto", "on" or "off".')

@@ -1,0 +1,8 @@
+"""Where rows come from and how they are bounded before anything is computed from them."""
+
+from .bounds import Bounds, RowMap
+from .memory import ArraySource, TableSource, as_source
+from .rows import BoundedRows
+from .source import RowSource, Total
+
+__all__ = ["ArraySource", "BoundedRows", "Bounds", "RowMap", "RowSource", "TableSource", "Total", "as_source"]

@@ -1,0 +1,204 @@
+"""Bounds that the caller declares, and the affine map that they define. Nothing here is ever read from data."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import BoundsError
+from .source import Array
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is publicly known of the ranges of features and target.
+
+    Parameters
+    ----------
+    features : mapping of column name to (low, high), or sequence of (low, high), optional
+        The range of each feature. Values outside are clipped. A mapping needs a table with column names.
+    target : (low, high), optional
+        The range of the target. Values outside are clipped. Give either this or ``y_abs``.
+    x_norm : float, optional
+        The largest Euclidean norm of a row's features: in the data's own units, or, where ``features`` is given
+        too, after each feature has been mapped to [-1, 1]. Longer rows are shrunk. Give this, ``features`` or both.
+    y_abs : float, optional
+        The largest absolute value of the target; the same as ``target=(-y_abs, y_abs)``.
+
+    With an intercept, features and target are centred at the middle of their bounds; without one they are only
+    scaled, since a shift would need an intercept. The intercept is one more, constant coordinate of the row, and the
+    row norm that the privacy guarantee rests on counts it.
+
+    >>> Bounds(features={"age": (18, 90), "bmi": (15, 50)}, target=(0, 200_000))
+    Bounds(features={'age': (18.0, 90.0), 'bmi': (15.0, 50.0)}, target=(0.0, 200000.0))
+    >>> Bounds(x_norm=1.0, y_abs=1.0)
+    Bounds(x_norm=1.0, y_abs=1.0)
+    """
+
+    features: Mapping[str, Interval] | Sequence[Interval] | None = None
+    target: Interval | None = None
+    x_norm: float | None = None
+    y_abs: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.features is None and self.x_norm is None:
+            raise BoundsError(
+                "Bounds needs features=..., x_norm=... or both: the range of every feature must be public."
+            )
+        if (self.target is None) == (self.y_abs is None):
+            raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=...")
+        if isinstance(self.features, Mapping):
+            pairs = {str(name): _interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
+            object.__setattr__(self, "features", pairs)
+        elif self.features is not None:
+            if isinstance(self.features, str) or not hasattr(self.features, "__len__"):
+                raise BoundsError(f"features={self.features!r} must be a mapping or a sequence of (low, high) pairs.")
+            pairs_in_order = tuple(_interval(f"features[{i}]", pair) for i, pair in enumerate(self.features))
+            object.__setattr__(self, "features", pairs_in_order)
+        if self.target is not None:
+            object.__setattr__(self, "target", _interval("target", self.target))
+        for name in ("x_norm", "y_abs"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _positive(name, getattr(self, name)))
+
+    def __repr__(self) -> str:
+        given = [(name, getattr(self, name)) for name in ("features", "target", "x_norm", "y_abs")]
+        return f"Bounds({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+    def row_map(self, *, n_features: int, columns: Sequence[str] | None, fit_intercept: bool) -> "RowMap":
+        """Return the map from user's rows to rows of norm at most 1 and targets in [-1, 1]."""
+        target = self.target if self.target is not None else (-float(self.y_abs or 0.0), float(self.y_abs or 0.0))
+        target_centre, target_scale = _centre_and_scale(target, fit_intercept, "target")
+        if self.features is None:
+            assert self.x_norm is not None
+            intercept = self.x_norm if fit_intercept else None
+            return RowMap(
+                centre=None,
+                scale=None,
+                low=None,
+                high=None,
+                feature_norm=self.x_norm,
+                norm_is_implied=False,
+                intercept=intercept,
+                target=target,
+                target_centre=target_centre,
+                target_scale=target_scale,
+                n_features=n_features,
+            )
+        intervals = self._in_order(n_features, columns)
+        pairs = [_centre_and_scale(pair, fit_intercept, f"feature {i}") for i, pair in enumerate(intervals)]
+        centre, scale = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+        return RowMap(
+            centre=centre,
+            scale=scale,
+            low=(np.array([pair[0] for pair in intervals]) - centre) / scale,
+            high=(np.array([pair[1] for pair in intervals]) - centre) / scale,
+            feature_norm=min(self.x_norm or math.inf, math.sqrt(n_features)),
+            norm_is_implied=self.x_norm is None or self.x_norm >= math.sqrt(n_features),
+            intercept=1.0 if fit_intercept else None,
+            target=target,
+            target_centre=target_centre,
+            target_scale=target_scale,
+            n_features=n_features,
+        )
+
+    def _in_order(self, n_features: int, columns: Sequence[str] | None) -> list[Interval]:
+        if not isinstance(self.features, Mapping):
+            intervals = list(self.features or ())
+            if len(intervals) != n_features:
+                raise BoundsError(
+                    f"features has {len(intervals)} bounds, but the data has {n_features} features; "
+                    "give one (low, high) for each column, in order."
+                )
+            return intervals
+        if columns is None:
+            raise BoundsError(
+                "features is a mapping by column name, but the data has no column names; "
+                "pass a table, or a sequence of (low, high) in column order."
+            )
+        missing = [name for name in columns if name not in self.features]
+        unknown = [name for name in self.features if name not in columns]
+        if missing or unknown:
+            parts = [f"no bounds for column(s) {missing}"] if missing else []
+            parts += [f"bounds for unknown column(s) {unknown}"] if unknown else []
+            raise BoundsError(f"{' and '.join(parts)}; the data's feature columns are {list(columns)}.")
+        return [self.features[name] for name in columns]
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    """The affine map, clip levels and norms that ``Bounds`` defines for one table. Public numbers only."""
+
+    centre: Array | None
+    scale: Array | None
+    low: Array | None
+    high: Array | None
+    feature_norm: float
+    norm_is_implied: bool  # clipping each feature already bounds the norm
+    intercept: float | None
+    target: Interval
+    target_centre: float
+    target_scale: float
+    n_features: int
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of coefficients to fit, intercept included."""
+        return self.n_features + (self.intercept is not None)
+
+    @property
+    def row_norm(self) -> float:
+        """The bound on a mapped row's norm, intercept included; rows are divided by it."""
+        return math.hypot(self.feature_norm, self.intercept or 0.0)
+
+    def coefficient_map(self) -> tuple[Array, Array]:
+        """Return (A, b) such that A @ theta + b are the coefficients and then the intercept in the user's units."""
+        p = self.n_features
+        scale = np.ones(p) if self.scale is None else self.scale
+        centre = np.zeros(p) if self.centre is None else self.centre
+        per_feature = self.target_scale / (self.row_norm * scale)
+        matrix = np.zeros((p + 1, self.n_coordinates))
+        matrix[:p, :p] = np.diag(per_feature)
+        matrix[p, :p] = -per_feature * centre
+        if self.intercept is not None:
+            matrix[p, p] = self.target_scale * self.intercept / self.row_norm
+        offset = np.zeros(p + 1)
+        offset[p] = self.target_centre
+        return matrix, offset
+
+
+def _centre_and_scale(pair: Interval, centred: bool, name: str) -> tuple[float, float]:
+    low, high = pair
+    if centred:
+        return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+    scale = max(abs(low), abs(high))
+    if scale == 0.0:
+        raise BoundsError(f"bounds {pair} of {name} leave nothing to fit.")
+    return 0.0, scale
+
+
+def _interval(name: str, pair: object) -> Interval:
+    try:
+        low, high = (float(value) for value in pair)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise BoundsError(f"{name}={pair!r} must be finite.")
+    if not low < high:
+        raise BoundsError(f"{name}={pair!r} must have low < high; drop a column that is constant.")
+    if not math.isfinite(high - low) or 0.5 * high - 0.5 * low < 1e-300:
+        raise BoundsError(f"{name}={pair!r} must have a range between 1e-300 and 1e308.")
+    return low, high
+
+
+def _positive(name: str, value: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise BoundsError(f"{name}={value!r} must be a number.") from None
+    if not 0.0 < number < math.inf:
+        raise BoundsError(f"{name}={value!r} must be positive and finite.")
+    return number

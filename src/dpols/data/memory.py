@@ -1,0 +1,170 @@
+"""Rows in memory: numpy arrays, and pandas, polars or pyarrow tables read block by block."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import BoundsError, DataError, DataTypeError
+from .source import Array, Kernel, RowSource, Total, add_up
+from .threads import map_blocks
+
+_BLOCK_ROWS = 16384
+
+
+@dataclass(frozen=True, repr=False)
+class ArraySource:
+    """Rows of a two-dimensional array and a vector of targets."""
+
+    features: Array
+    target: Array
+    columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.features.ndim != 2 or self.target.shape != self.features.shape[:1]:
+            raise DataError(
+                f"features of shape {self.features.shape} and target of shape {self.target.shape} do not match; "
+                "expected (n, d) and (n,)."
+            )
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.features.shape[0])
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        def work(start: int) -> tuple[tuple[Array, ...], int]:
+            block = slice(start, start + _BLOCK_ROWS)
+            return kernel(self.features[block], self.target[block], *args), len(self.target[block])
+
+        return add_up(map_blocks(work, range(0, max(self.n_rows, 1), _BLOCK_ROWS)))
+
+
+@dataclass(frozen=True, repr=False)
+class TableSource:
+    """Rows of a table, of which one block at a time is turned into an array."""
+
+    n_rows: int
+    columns: tuple[str, ...]
+    read: Callable[[int, int], tuple[Array, Array]] = field(compare=False)  # (start, stop) -> features, target
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns)
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        def work(start: int) -> tuple[tuple[Array, ...], int]:
+            features, target = self.read(start, min(start + _BLOCK_ROWS, self.n_rows))
+            return kernel(features, target, *args), len(target)
+
+        return add_up(map_blocks(work, range(0, max(self.n_rows, 1), _BLOCK_ROWS)))
+
+
+def as_source(table: Any, target: Any) -> RowSource:
+    """Return a source for an array or a table; ``target`` is a column name of the table, or the values.
+
+    Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
+    """
+    kind = type(table).__module__.partition(".")[0]
+    readers: dict[str, Callable[[Any, list[str]], Callable[[int, int], Array]]] = {
+        "pandas": _pandas_reader,
+        "polars": _polars_reader,
+        "pyarrow": _pyarrow_reader,
+    }
+    if kind not in readers:
+        array = np.asarray(table)
+        return ArraySource(_numeric(array, "features"), _numeric(np.asarray(target), "target"))
+    names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
+    if len(set(names)) < len(names):
+        raise DataError(f"column names must be unique, but are {names}.")
+    if isinstance(target, str):
+        if target not in names:
+            raise DataError(f"target={target!r} is not a column; the columns are {names}.")
+        read_target = readers[kind](table, [target])
+        features = [name for name in names if name != target]
+        values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
+    else:
+        features = names
+        vector = _numeric(np.asarray(target), "target")
+        values = lambda start, stop: vector[start:stop]  # noqa: E731
+    if not features:
+        raise BoundsError("the table has no feature columns.")
+    read_features = readers[kind](table, features)
+    n_rows = table.num_rows if kind == "pyarrow" else len(table)
+    return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
+
+
+def _numeric(values: Array, name: str) -> Array:
+    """Return real numbers as float32 or float64, without a copy where they already are."""
+    if values.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} must hold real numbers.")
+    if values.dtype in (np.dtype(np.float64), np.dtype(np.float32)):
+        return values
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must hold numbers; could not convert {values.dtype} to float.") from None
+
+
+def _require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
+    if bad:
+        raise DataTypeError(
+            f"column(s) {list(bad)} do not hold numbers. Encode them (one-hot with publicly known categories) "
+            f"or leave them out; the numeric columns are {[name for name in all_names if name not in bad]}."
+        )
+
+
+def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
+    position = {str(name): i for i, name in enumerate(table.columns)}
+    wanted = [position[name] for name in names]
+    kinds = [table.dtypes.iloc[i] for i in wanted]
+    bad = [name for name, kind in zip(names, kinds, strict=True) if not _is_numeric_dtype(kind)]
+    _require_numeric(bad, names)
+    whole = wanted == list(range(table.shape[1]))
+
+    def read(start: int, stop: int) -> Array:
+        block = table.iloc[start:stop] if whole else table.iloc[start:stop, wanted]
+        if all(kind == np.float64 for kind in kinds) or all(kind == np.float32 for kind in kinds):
+            return np.asarray(block)
+        return np.asarray(block.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    return read
+
+
+def _is_numeric_dtype(kind: Any) -> bool:
+    """Return whether a pandas dtype, numpy's or an extension's, holds real numbers or booleans."""
+    return getattr(kind, "kind", "O") in "fiub"
+
+
+def _polars_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
+    bad = [name for name in names if not (table.schema[name].is_numeric() or str(table.schema[name]) == "Boolean")]
+    _require_numeric(bad, names)
+
+    def read(start: int, stop: int) -> Array:
+        block = table.slice(start, stop - start)
+        columns = [block.get_column(name).cast(float).to_numpy() for name in names]
+        return np.column_stack(columns).astype(np.float64, copy=False)
+
+    return read
+
+
+def _pyarrow_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
+    import pyarrow.types as kinds
+
+    def is_numeric(kind: Any) -> bool:
+        return bool(
+            kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)
+        )
+
+    _require_numeric([name for name in names if not is_numeric(table.schema.field(name).type)], names)
+
+    def read(start: int, stop: int) -> Array:
+        block = table.select(names).slice(start, stop - start)
+        columns = [block.column(name).cast("float64").to_numpy(zero_copy_only=False) for name in names]
+        return np.column_stack(columns)
+
+    return read

@@ -1,0 +1,171 @@
+"""The door for rows: every statistic is computed from bounded rows, and only here are rows bounded.
+
+A block is walked in spans that fit the cache. Each span is mapped, clipped and described by a `Span`, whose rows have
+norm at most 1 and whose targets lie in [-1, 1]. The user's arrays are read, never written and never copied as a whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import DataError
+from .bounds import RowMap
+from .source import Array, RowSource
+
+BadRows = Literal["raise", "zero"]
+SpanKernel = Callable[..., tuple[Array, ...]]
+
+_SPAN_ROWS = 4096
+_SPAN_CELLS = 1 << 19
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bounded rows (weight * features, constant) and their targets.
+
+    Keeping the weight of each row apart from its features saves a copy of the features in every pass. ``weight`` and
+    ``constant`` are columns with one entry per row, or with one entry for all rows.
+    """
+
+    features: Array
+    weight: Array  # of the features; includes division by the row norm
+    constant: Array | None  # the intercept's coordinate
+    target: Array
+
+    def dot(self, theta: Array) -> Array:
+        """Return rows @ theta.T for ``theta`` of shape (trials, coordinates)."""
+        p = self.features.shape[1]
+        product: Array = self.features @ theta[:, :p].T
+        product *= self.weight
+        if self.constant is not None:
+            product += self.constant * theta[:, p]
+        return product
+
+    def transposed_dot(self, values: Array) -> Array:
+        """Return values.T @ rows for ``values`` of shape (rows, trials)."""
+        product: Array = (values * self.weight).T @ self.features
+        if self.constant is None:
+            return product
+        return np.concatenate((product, (values * self.constant).sum(axis=0)[:, None]), axis=1)
+
+    def gram(self) -> Array:
+        """Return rows.T @ rows."""
+        p = self.features.shape[1]
+        # One weight for all rows, the common case, is applied to the product instead of to a copy of the rows.
+        shared = float(self.weight[0, 0]) if self.weight.size == 1 else 1.0
+        rows = self.features if self.weight.size == 1 else self.features * self.weight
+        result = np.empty((p + (self.constant is not None),) * 2)
+        result[:p, :p] = (rows.T @ rows) * shared**2
+        if self.constant is not None:
+            column = np.broadcast_to(self.constant[:, 0], len(rows))
+            result[p, :p] = result[:p, p] = (column @ rows) * shared
+            result[p, p] = column @ column
+        return result
+
+
+@dataclass(frozen=True)
+class BoundedRows:
+    """A source of rows behind its bounds; the only thing that statistics accept."""
+
+    source: RowSource
+    row_map: RowMap
+    bad_rows: BadRows = "raise"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, which is public."""
+        return self.source.n_rows
+
+    def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
+        """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
+        span_rows = max(256, min(_SPAN_ROWS, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+        total = self.source.total(_sum_over_spans, self.row_map, span_rows, kernel, *args)
+        *values, bad = total.values
+        if total.n_rows != self.n_rows:
+            raise DataError(
+                f"a pass read {total.n_rows} rows where {self.n_rows} were announced; the source must not change."
+            )
+        if self.bad_rows == "raise" and bad > 0:
+            raise DataError(
+                f"Input contains NaN or infinity in {int(bad)} of {self.n_rows} rows. Remove or impute these rows, "
+                "or pass bad_rows='zero' to count each of them as a row of zeros."
+            )
+        return tuple(values)
+
+
+def _sum_over_spans(
+    features: Array, target: Array, row_map: RowMap, span_rows: int, kernel: SpanKernel, *args: Any
+) -> tuple[Array, ...]:
+    """Sum a kernel over the spans of one block; the last value is the number of bad rows."""
+    sums: tuple[Array, ...] | None = None
+    bad_rows = 0
+    buffer = np.empty((min(span_rows, len(features)), row_map.n_features))
+    for start in range(0, max(len(features), 1), span_rows):
+        stop = start + span_rows
+        span, bad = bounded_span(features[start:stop], target[start:stop], row_map, buffer)
+        part = kernel(span, *args)
+        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
+        bad_rows += bad
+    assert sums is not None
+    return (*sums, np.array(bad_rows))
+
+
+def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:
+    """Map and clip some rows; return them with the number of rows that were not finite (made zero rows)."""
+    bad = _bad_rows(features, target)
+    if bad is not None:
+        features, target = features.copy(), target.copy()
+        features[bad], target[bad] = 0.0, 0.0
+    mapped = _mapped(features, row_map, buffer)
+    weight = np.full((1, 1), 1.0 / row_map.row_norm)
+    if not row_map.norm_is_implied:
+        mapped, shrink = _shrink_to(row_map.feature_norm, mapped)
+        weight = weight if shrink is None else weight * shrink[:, None]
+    constant = None if row_map.intercept is None else np.full((1, 1), row_map.intercept / row_map.row_norm)
+    bounded_target = (np.clip(target, *row_map.target) - row_map.target_centre) / row_map.target_scale
+    if bad is not None:
+        # A zero row is zero in every coordinate, also where the map would move zero elsewhere.
+        good = ~bad
+        weight, bounded_target = weight * good[:, None], bounded_target * good
+        constant = None if constant is None else constant * good[:, None]
+    return Span(mapped, weight, constant, bounded_target), 0 if bad is None else int(bad.sum())
+
+
+def _mapped(features: Array, row_map: RowMap, buffer: Array) -> Array:
+    """Return the features mapped and clipped one by one; a view of the user's own where there is nothing to map."""
+    if row_map.scale is None or row_map.centre is None or row_map.low is None or row_map.high is None:
+        return features if features.dtype == np.float64 else features.astype(np.float64)
+    mapped = buffer[: len(features)]
+    np.subtract(features, row_map.centre, out=mapped)
+    mapped /= row_map.scale
+    return np.clip(mapped, row_map.low, row_map.high, out=mapped)
+
+
+def _bad_rows(features: Array, target: Array) -> Array | None:
+    """Return which rows hold a nan or an infinity, or None where all are finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves that all terms are finite; only otherwise look at each value.
+        if np.isfinite(features.sum()) and np.isfinite(target.sum()):
+            return None
+    bad: Array = ~(np.isfinite(features).all(axis=1) & np.isfinite(target))
+    return bad if bad.any() else None
+
+
+def _shrink_to(bound: float, rows: Array) -> tuple[Array, Array | None]:
+    """Return rows and weights such that weight * row has norm at most ``bound``; None stands for ones."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", rows, rows)
+    if squares.max(initial=0.0) <= bound * bound:
+        return rows, None
+    extreme = ~np.isfinite(squares)
+    if extreme.any():
+        # The square of the norm overflows; divide such rows by their largest entry first.
+        rows = rows.copy()
+        rows[extreme] /= np.abs(rows[extreme]).max(axis=1, keepdims=True)
+        squares = np.einsum("ij,ij->i", rows, rows)
+        weight = np.minimum(1.0, bound / np.sqrt(np.maximum(squares, bound * bound)))
+        weight[extreme] = bound / np.sqrt(squares[extreme])
+        return rows, weight
+    return rows, bound / np.sqrt(np.maximum(squares, bound * bound))

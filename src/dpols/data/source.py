@@ -1,0 +1,50 @@
+"""What a source of rows must offer: sums of a pure function over all its blocks, again and again."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Kernel = Callable[..., tuple[Array, ...]]
+
+
+class Total(NamedTuple):
+    """The sum of a kernel's values over all blocks, and how many rows went in."""
+
+    values: tuple[Array, ...]
+    n_rows: int
+
+
+class RowSource(Protocol):
+    """Rows of features and a target that can be read any number of times."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the features, where there are any."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, which is public."""
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        """Return the sum of ``kernel(features, target, *args)`` over blocks of at most 64k rows.
+
+        The kernel is pure and importable, takes no generator and never writes to its block. Each row counts once.
+        """
+
+
+def add_up(parts: Iterable[tuple[tuple[Array, ...], int]]) -> Total:
+    """Add the parts of all blocks in their order, so that threads never change a sum."""
+    values: tuple[Array, ...] | None = None
+    n_rows = 0
+    for part, count in parts:
+        values = part if values is None else tuple(a + b for a, b in zip(values, part, strict=True))
+        n_rows += count
+    if values is None:
+        raise ValueError("a source of rows needs at least one block")
+    return Total(values, n_rows)

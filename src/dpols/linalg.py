@@ -1,0 +1,50 @@
+"""Symmetric solves and roots of stacks of small matrices that never raise, whatever was drawn."""
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def solve_symmetric(matrices: Array, vectors: Array) -> Array:
+    """Solve matrix @ x = vector for each matrix of a stack (..., d, d) and vector (..., d).
+
+    Where a matrix is singular to working precision, its minimum-norm least-squares solution is returned.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            solution = np.linalg.solve(matrices, vectors[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            solution = np.full(vectors.shape, np.nan)
+    broken = ~np.isfinite(solution).all(axis=-1)
+    if broken.any():
+        solution[broken] = _minimum_norm(
+            np.broadcast_to(matrices, (*vectors.shape, vectors.shape[-1]))[broken], vectors[broken]
+        )
+    return solution
+
+
+def root_of(matrices: Array) -> Array:
+    """Return R with R @ R.T equal to each positive semidefinite matrix of a stack."""
+    try:
+        root = np.linalg.cholesky(matrices)
+        if np.isfinite(root).all():
+            return root
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
+
+
+def smallest_eigenvalue(matrix: Array) -> float:
+    """Return the smallest eigenvalue of a symmetric matrix."""
+    return float(np.linalg.eigvalsh(matrix)[0])
+
+
+def _minimum_norm(matrices: Array, vectors: Array) -> Array:
+    values, bases = np.linalg.eigh(np.nan_to_num(matrices))
+    cutoff = np.abs(values).max(axis=-1, keepdims=True) * values.shape[-1] * np.finfo(float).eps
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=np.abs(values) > cutoff)
+    coordinates = np.einsum("...ji,...j->...i", bases, np.nan_to_num(vectors))
+    return np.asarray(np.einsum("...ij,...j->...i", bases, inverse * coordinates))

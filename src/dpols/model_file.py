@@ -1,0 +1,57 @@
+"""Model files: JSON with a schema version and a checksum, written atomically, released values only."""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .errors import ModelFileError
+
+FORMAT = "dpols-model"
+VERSION = 1
+
+
+def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
+    """Write ``content`` so that a reader sees the old file or the whole new one, never a part."""
+    path = Path(path)
+    document = {"format": FORMAT, "version": VERSION, "sha256": _checksum(content), "content": content}
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the content of a model file, or raise ModelFileError where it is damaged or too new."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
+    except ValueError:
+        raise ModelFileError(f"{str(path)!r} is not a model file: it is not valid JSON.") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(f"{str(path)!r} is not a dpols model file.")
+    if document.get("version") != VERSION:
+        raise ModelFileError(
+            f"{str(path)!r} has version {document.get('version')!r}, this dpols reads version {VERSION}; upgrade dpols."
+        )
+    content = document.get("content")
+    if not isinstance(content, dict) or set(document) != {"format", "version", "sha256", "content"}:
+        raise ModelFileError(f"{str(path)!r} is not a complete model file.")
+    if document["sha256"] != _checksum(content):
+        raise ModelFileError(f"{str(path)!r} is damaged: its checksum does not match.")
+    return content
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""Where random bits come from. This is the only place that draws them.
+
+`SystemBits` reads the operating system's generator on every call: there is no state to seed, copy, pickle or share, so
+forks, threads and clones never repeat noise. `SeededBits` exists for tests and for reproducing a run; whoever knows the
+seed can subtract the noise, so a seeded run is marked and is not private.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import gammaincinv, ndtri
+
+from .errors import ParameterError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Bits(Protocol):
+    """A stream of independent, uniform 64-bit words."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the stream can be repeated, which makes what is drawn from it not private."""
+
+    def words(self, count: int) -> Array:
+        """Return ``count`` words as unsigned integers."""
+
+
+class SystemBits:
+    """Words from the operating system's cryptographic generator."""
+
+    seeded = False
+
+    def words(self, count: int) -> Array:
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+class SeededBits:
+    """Words that a seed determines."""
+
+    seeded = True
+
+    def __init__(self, seed: np.random.SeedSequence) -> None:
+        self._stream = np.random.Philox(seed)
+
+    def words(self, count: int) -> Array:
+        return np.asarray(self._stream.random_raw(count), dtype=np.uint64)
+
+
+def streams(random_state: Any, count: int) -> Sequence[Bits]:
+    """Return ``count`` independent streams: from the system for None, else determined by ``random_state``.
+
+    ``random_state`` may be a whole number, a numpy RandomState or a numpy Generator. Stream j does not depend on
+    ``count``.
+    """
+    if random_state is None:
+        return [SystemBits() for _ in range(count)]
+    return [SeededBits(child) for child in _seed_sequence(random_state).spawn(count)]
+
+
+def standard_normal(bits: Bits, shape: tuple[int, ...]) -> Array:
+    """Return standard normal draws by inversion of 53-bit uniforms."""
+    return np.asarray(ndtri(_uniform(bits, shape)))
+
+
+def chi_square(bits: Bits, degrees: Array) -> Array:
+    """Return one chi-square draw for each number of degrees, by inversion."""
+    return np.asarray(2.0 * gammaincinv(0.5 * degrees, _uniform(bits, degrees.shape)))
+
+
+def _uniform(bits: Bits, shape: tuple[int, ...]) -> Array:
+    """Return uniforms in the open unit interval, centred in cells of width 2^-53."""
+    words = bits.words(int(np.prod(shape, dtype=np.int64)))
+    return (((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53).reshape(shape)
+
+
+def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint64).tolist())
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(0, 2**32, size=4, dtype=np.uint64).tolist())
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return np.random.SeedSequence(int(random_state))
+    raise ParameterError(
+        f"random_state={random_state!r} must be None, a whole number >= 0, or a numpy RandomState or Generator."
+    )

@@ -1,0 +1,194 @@
+"""What a fit says of its privacy: to be read by a person, parsed by a program, and recomputed by anyone.
+
+A report holds public parameters and released values only.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .errors import ModelFileError
+from .privacy import (
+    FailureAllowance,
+    GaussianRelease,
+    MixingRelease,
+    OpaqueRelease,
+    PrivacyBudget,
+    Release,
+)
+
+_KINDS: dict[str, type[Release]] = {
+    "gaussian": GaussianRelease,
+    "mixing": MixingRelease,
+    "failure": FailureAllowance,
+    "opaque": OpaqueRelease,
+}
+_RELATIONS = {
+    "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
+    "replace-one": "one person's row is replaced by any other row; the number of rows is public",
+}
+_NUMERIC = {
+    "float": "float: differentially private in the real-number model; floating-point effects are not covered",
+}
+
+
+@dataclass(frozen=True)
+class ReleaseLine:
+    """One or more equal releases of a run."""
+
+    what: str
+    release: Release
+    times: int
+
+    def describe(self) -> str:
+        match self.release:
+            case GaussianRelease(multiplier):
+                return f"Gaussian noise, std {multiplier:.5g} x sensitivity"
+            case MixingRelease(rows, floor):
+                return f"Gaussian mixing, {rows} sketch rows, floor {floor:.5g}"
+            case FailureAllowance(probability):
+                return f"fails with probability {probability:.3g}"
+            case OpaqueRelease(epsilon, delta):
+                return f"black box of ({epsilon:.5g}, {delta:.3g})"
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A released coefficient in the user's units, and the std of the privacy noise in it."""
+
+    name: str
+    value: float
+    noise_stddev: float | None
+
+
+@dataclass(frozen=True)
+class PrivacyReport:
+    """Asked, spent, released and assumed."""
+
+    method: str
+    title: str
+    reference: str
+    numeric: str
+    seeded: bool
+    accounting: str
+    relation: str
+    asked: PrivacyBudget
+    spent_epsilon: float
+    n_rows: int
+    n_features: int
+    lines: tuple[ReleaseLine, ...]
+    bounds: tuple[tuple[str, str], ...]
+    assumed_public: tuple[str, ...]
+    coefficients: tuple[Coefficient, ...]
+    verdict: str
+    verdict_reason: str
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Every release, as recorded while it was made; `dpols.privacy.epsilon_of` recomputes the cost."""
+        return tuple(line.release for line in self.lines for _ in range(line.times))
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds; it does not for a seeded run, whose noise can be computed again."""
+        return not self.seeded
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
+        lines = ["Privacy report", "=============="]
+        if self.seeded:
+            lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
+        lines += [
+            f"Numeric mode   {_NUMERIC.get(self.numeric, self.numeric)}",
+            f"Method         {self.title} ({self.method}), {self.accounting} accounting",
+            f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
+            f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
+            f"Neighbours     {self.relation}: {_RELATIONS[self.relation]}",
+            f"Data           {self.n_rows} rows, {self.n_features} coefficients",
+            "",
+            "Releases",
+        ]
+        width = max(len(line.what) for line in self.lines)
+        lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
+        lines += ["", "Declared bounds (values outside are clipped)"]
+        width = max(len(name) for name, _ in self.bounds)
+        lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
+        lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public), "", "Coefficients"]
+        width = max(len(c.name) for c in self.coefficients)
+        for c in self.coefficients:
+            spread = "unknown" if c.noise_stddev is None else f"{c.noise_stddev:.4g}"
+            lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise std {spread})")
+        lines += ["", f"Verdict        {self.verdict}", f"               {self.verdict_reason}"]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that ``from_dict`` reads back."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        data["asked"] = asdict(self.asked)
+        data["lines"] = [_line_to_dict(line) for line in self.lines]
+        data["bounds"] = [list(pair) for pair in self.bounds]
+        data["assumed_public"] = list(self.assumed_public)
+        data["coefficients"] = [asdict(c) for c in self.coefficients]
+        data["private"] = self.private
+        return data
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
+        """Rebuild a report from plain data."""
+        try:
+            fields = {name: data[name] for name in cls.__dataclass_fields__}
+            fields["asked"] = PrivacyBudget(**fields["asked"])
+            fields["lines"] = tuple(_line_from_dict(line) for line in fields["lines"])
+            fields["bounds"] = tuple((str(a), str(b)) for a, b in fields["bounds"])
+            fields["assumed_public"] = tuple(fields["assumed_public"])
+            fields["coefficients"] = tuple(Coefficient(**c) for c in fields["coefficients"])
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
+
+
+def release_lines(names: Sequence[str], releases: Sequence[Release]) -> tuple[ReleaseLine, ...]:
+    """Group equal releases under their names, in the order in which they first occur."""
+    counted: dict[tuple[str, Release], int] = {}
+    for key in zip(names, releases, strict=True):
+        counted[key] = counted.get(key, 0) + 1
+    return tuple(ReleaseLine(what, release, times) for (what, release), times in counted.items())
+
+
+def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
+    """Say from a noisy estimate of the change in squared error whether a fit beats predicting a constant."""
+    if not (math.isfinite(risk_change) and math.isfinite(stddev)):
+        return "cannot tell", "the released numbers do not determine how good the fit is."
+    if risk_change + 2.0 * stddev < 0.0:
+        return (
+            "better than predicting a constant",
+            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise stds.",
+        )
+    if risk_change - 2.0 * stddev > 0.0:
+        return (
+            "worse than predicting a constant",
+            "noise swamps the signal: use more rows, a larger epsilon, tighter bounds or fewer features.",
+        )
+    return (
+        "cannot tell from predicting a constant",
+        "the gain is within the noise: use more rows, a larger epsilon, tighter bounds or fewer features.",
+    )
+
+
+def _line_to_dict(line: ReleaseLine) -> dict[str, Any]:
+    kind = next(name for name, cls in _KINDS.items() if isinstance(line.release, cls))
+    return {"what": line.what, "times": line.times, "kind": kind, **asdict(line.release)}
+
+
+def _line_from_dict(data: dict[str, Any]) -> ReleaseLine:
+    parameters = {key: value for key, value in data.items() if key not in ("what", "times", "kind")}
+    return ReleaseLine(data["what"], _KINDS[data["kind"]](**parameters), int(data["times"]))
