@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 
 from .algorithms import Algorithm, Fit, algorithm
 from .data import ArraySource, BoundedRows, Bounds, RowMap, RowSource, as_source
+from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, ParameterError
 from .model_file import read_model, write_model
 from .privacy import Neighbours, PrivacyBudget, epsilon_of
@@ -121,17 +122,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         )
         plan = self._plan(method, budget.for_zero_out(relation), source.n_rows, row_map.n_coordinates)
         bits = streams(self.random_state, 1)
-        fit = method.run(BoundedRows(source, row_map, self.bad_rows), plan, bits)
-        spent = epsilon_of(fit.releases, budget.delta, relation=relation)
-        if not spent <= budget.epsilon * (1.0 + 1e-9):
-            raise BudgetExceeded(
-                f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
-                "nothing is returned. Please report this as a bug of dpols."
-            )
-        matrix, offset = row_map.coefficient_map()
-        released = matrix @ fit.theta[0] + offset
-        self.coef_, self.intercept_ = released[:-1], float(released[-1])
-        self.privacy_report_ = self._report(method, plan, fit, row_map, budget, relation, spent, bits[0].seeded)
+        with one_blas_thread():
+            fit = method.run(BoundedRows(source, row_map, self.bad_rows), plan, bits)
+            self._store(method, plan, fit, row_map, budget, relation, bits[0].seeded)
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -235,6 +228,28 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             return method.plan(budget, n_rows=n_rows, n_features=n_coordinates, accounting=self.accounting, **options)
         except TypeError as error:
             raise ParameterError(f"options={options!r} do not fit method {method.name!r}: {error}.") from None
+
+    def _store(
+        self,
+        method: Algorithm,
+        plan: Any,
+        fit: Fit,
+        row_map: RowMap,
+        budget: PrivacyBudget,
+        relation: Neighbours,
+        seeded: bool,
+    ) -> None:
+        """Account for what was recorded, and only then keep what was released."""
+        spent = epsilon_of(fit.releases, budget.delta, relation=relation)
+        if not spent <= budget.epsilon * (1.0 + 1e-9):
+            raise BudgetExceeded(
+                f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
+                "nothing is returned. Please report this as a bug of dpols."
+            )
+        matrix, offset = row_map.coefficient_map()
+        released = matrix @ fit.theta[0] + offset
+        self.coef_, self.intercept_ = released[:-1], float(released[-1])
+        self.privacy_report_ = self._report(method, plan, fit, row_map, budget, relation, spent, seeded)
 
     def _report(
         self,

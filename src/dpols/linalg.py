@@ -25,6 +25,12 @@ def solve_symmetric(matrices: Array, vectors: Array) -> Array:
     return solution
 
 
+def inverse_symmetric(matrix: Array) -> Array:
+    """Return the inverse of a symmetric matrix, or its pseudo-inverse where it is singular."""
+    identity = np.eye(len(matrix))
+    return solve_symmetric(np.broadcast_to(matrix, (len(matrix), *matrix.shape)), identity)
+
+
 def root_of(matrices: Array) -> Array:
     """Return R with R @ R.T equal to each positive semidefinite matrix of a stack."""
     try:

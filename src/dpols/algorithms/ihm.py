@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from ..data.rows import BoundedRows
 from ..errors import ParameterError
-from ..linalg import solve_symmetric
+from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
 from ..privacy import paper
 from ..privacy.budget import PrivacyBudget
@@ -195,7 +195,7 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
     # Sum of squares at theta minus at 0: theta'X'X theta - 2 theta'X'y. The first gradient is the released X'y; that
     # theta was built from the same noise flatters it by at most stddev^2 times the trace of the first inverse.
     fitted = float(theta @ curvature @ theta)
-    flattery = 2.0 * stddev**2 * float(np.trace(np.linalg.pinv(sketches[0], hermitian=True)))
+    flattery = 2.0 * stddev**2 * float(np.trace(inverse_symmetric(sketches[0])))
     change = fitted - 2.0 * float(first @ theta) + flattery
     mixing_noise = math.sqrt(2.0 / (plan.sketch_size * plan.n_iterations)) * float(theta @ pooled @ theta)
     variance = (2.0 * stddev) ** 2 * float(theta @ theta) + mixing_noise**2
@@ -213,7 +213,7 @@ def _noise_covariance(sketches: Array, curvature: Array, ridge: float, stddev: f
     target = curvature + ridge * np.eye(d)
     covariance = np.zeros((d, d))
     for sketch in sketches:
-        inverse = np.linalg.pinv(sketch, hermitian=True)
+        inverse = inverse_symmetric(sketch)
         carry = np.eye(d) - inverse @ target
         covariance = carry @ covariance @ carry.T + stddev**2 * inverse @ inverse
     return covariance

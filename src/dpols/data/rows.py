@@ -114,14 +114,16 @@ def _sum_over_spans(
 
 def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:
     """Map and clip some rows; return them with the number of rows that were not finite (made zero rows)."""
-    bad = _bad_rows(features, target)
+    mapped, squares = _mapped(features, row_map, buffer)
+    # Clipping hides infinities, so the squared norms of mapped rows prove nothing.
+    bad = _bad_rows(features, target, features if squares is None or row_map.scale is not None else squares)
     if bad is not None:
         features, target = features.copy(), target.copy()
         features[bad], target[bad] = 0.0, 0.0
-    mapped = _mapped(features, row_map, buffer)
+        mapped, squares = _mapped(features, row_map, buffer)
     weight = np.full((1, 1), 1.0 / row_map.row_norm)
-    if not row_map.norm_is_implied:
-        mapped, shrink = _shrink_to(row_map.feature_norm, mapped)
+    if squares is not None:
+        mapped, shrink = _shrink_to(row_map.feature_norm, mapped, squares)
         weight = weight if shrink is None else weight * shrink[:, None]
     constant = None if row_map.intercept is None else np.full((1, 1), row_map.intercept / row_map.row_norm)
     bounded_target = (np.clip(target, *row_map.target) - row_map.target_centre) / row_map.target_scale
@@ -133,30 +135,39 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
     return Span(mapped, weight, constant, bounded_target), 0 if bad is None else int(bad.sum())
 
 
-def _mapped(features: Array, row_map: RowMap, buffer: Array) -> Array:
-    """Return the features mapped and clipped one by one; a view of the user's own where there is nothing to map."""
+def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Array | None]:
+    """Return the features mapped and clipped one by one, and the squared norms of rows that may need shrinking.
+
+    Where there is nothing to map, the features are a view of the user's own.
+    """
     if row_map.scale is None or row_map.centre is None or row_map.low is None or row_map.high is None:
-        return features if features.dtype == np.float64 else features.astype(np.float64)
-    mapped = buffer[: len(features)]
-    np.subtract(features, row_map.centre, out=mapped)
-    mapped /= row_map.scale
-    return np.clip(mapped, row_map.low, row_map.high, out=mapped)
+        mapped = features if features.dtype == np.float64 else features.astype(np.float64)
+    else:
+        mapped = buffer[: len(features)]
+        np.subtract(features, row_map.centre, out=mapped)
+        mapped /= row_map.scale
+        np.clip(mapped, row_map.low, row_map.high, out=mapped)
+    if row_map.norm_is_implied:
+        return mapped, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        return mapped, np.einsum("ij,ij->i", mapped, mapped)
 
 
-def _bad_rows(features: Array, target: Array) -> Array | None:
-    """Return which rows hold a nan or an infinity, or None where all are finite."""
+def _bad_rows(features: Array, target: Array, values: Array) -> Array | None:
+    """Return which rows hold a nan or an infinity, or None where all are finite.
+
+    ``values`` are finite only if the features are: themselves, or the rows' squared norms where they are at hand.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum proves that all terms are finite; only otherwise look at each value.
-        if np.isfinite(features.sum()) and np.isfinite(target.sum()):
+        if np.isfinite(values.sum()) and np.isfinite(target.sum()):
             return None
     bad: Array = ~(np.isfinite(features).all(axis=1) & np.isfinite(target))
     return bad if bad.any() else None
 
 
-def _shrink_to(bound: float, rows: Array) -> tuple[Array, Array | None]:
+def _shrink_to(bound: float, rows: Array, squares: Array) -> tuple[Array, Array | None]:
     """Return rows and weights such that weight * row has norm at most ``bound``; None stands for ones."""
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", rows, rows)
     if squares.max(initial=0.0) <= bound * bound:
         return rows, None
     extreme = ~np.isfinite(squares)
@@ -164,8 +175,6 @@ def _shrink_to(bound: float, rows: Array) -> tuple[Array, Array | None]:
         # The square of the norm overflows; divide such rows by their largest entry first.
         rows = rows.copy()
         rows[extreme] /= np.abs(rows[extreme]).max(axis=1, keepdims=True)
-        squares = np.einsum("ij,ij->i", rows, rows)
-        weight = np.minimum(1.0, bound / np.sqrt(np.maximum(squares, bound * bound)))
-        weight[extreme] = bound / np.sqrt(squares[extreme])
-        return rows, weight
-    return rows, bound / np.sqrt(np.maximum(squares, bound * bound))
+        squares = np.where(extreme, np.einsum("ij,ij->i", rows, rows), squares)
+    weight = bound / np.sqrt(np.maximum(squares, np.where(extreme, 0.0, bound * bound)))
+    return rows, weight

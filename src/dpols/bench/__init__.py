@@ -1,0 +1,1 @@
+"""Benchmarks as commands that anyone can run, built on the public API."""

@@ -1,0 +1,200 @@
+"""How fast a private fit is, against what a user would run instead, in one run on one machine.
+
+Compared: the IHM estimator with validation, bounding and planning; scikit-learn's non-private LinearRegression and
+Ridge(cholesky); and an IHM that forms its sketches S X explicitly, in row blocks on the same threads.
+"""
+
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LinearRegression, Ridge
+
+from ..algorithms import ihm
+from ..data import Bounds
+from ..data.threads import map_blocks, worker_count
+from ..estimators import PrivateLinearRegression
+from ..privacy import PrivacyBudget
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SHAPES = ((57_247, 27), (500_000, 77), (1_000_000, 50))
+QUICK_SHAPES = ((20_000, 10), (57_247, 27))
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """Median seconds at one shape, ratios against ours, and peak memory of a fit as a share of the size of X."""
+
+    rows: int
+    features: int
+    ihm: float
+    linear_regression: float
+    ridge_cholesky: float
+    explicit_sketch: float
+    ihm_over_linear_regression: float
+    ihm_over_ridge: float
+    explicit_over_ihm: float
+    memory_norm_bounds: float | None
+    memory_feature_bounds: float | None
+
+
+def run(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
+    """Measure every shape; return one row each."""
+    rows = []
+    for n, d in QUICK_SHAPES if quick else SHAPES:
+        progress(f"{n:,} x {d}")
+        rows.append(asdict(measure(n, d, repeats=3 if quick else 5)))
+    return rows
+
+
+def render(rows: list[dict[str, Any]]) -> str:
+    """Return the rows as a table of plain text."""
+    head = (
+        f"{'rows':>9} {'d':>4} {'IHM s':>8} {'OLS s':>8} {'Ridge s':>8} {'S X s':>8} "
+        f"{'IHM/OLS':>8} {'IHM/Ridge':>9} {'SX/IHM':>7} {'mem norm':>9} {'mem feat':>9}"
+    )
+    lines = [head]
+    for r in rows:
+        memory = [
+            "n/a" if r[name] is None else f"{r[name]:.3f}" for name in ("memory_norm_bounds", "memory_feature_bounds")
+        ]
+        lines.append(
+            f"{r['rows']:>9} {r['features']:>4} {r['ihm']:>8.4f} {r['linear_regression']:>8.4f} "
+            f"{r['ridge_cholesky']:>8.4f} {r['explicit_sketch']:>8.4f} {r['ihm_over_linear_regression']:>8.3f} "
+            f"{r['ihm_over_ridge']:>9.3f} {r['explicit_over_ihm']:>7.1f} {memory[0]:>9} {memory[1]:>9}"
+        )
+    lines += [
+        "OLS, Ridge: scikit-learn's non-private LinearRegression and Ridge(solver='cholesky'). S X: IHM with explicit",
+        f"sketches in blocks. All on {worker_count()} cores. mem: peak memory of our fit above that before, over X's.",
+    ]
+    return "\n".join(lines)
+
+
+def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
+    """Time all contenders in turn on the same data, and keep medians."""
+    features, target = make_data(n, d)
+    private = PrivateLinearRegression(
+        epsilon=1.0, delta="1/n^2", bounds=Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False
+    )
+    plan = ihm.plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
+    contenders: dict[str, Callable[[], object]] = {
+        "ihm": lambda: private.fit(features, target),
+        "linear_regression": lambda: LinearRegression(fit_intercept=False).fit(features, target),
+        "ridge_cholesky": lambda: Ridge(fit_intercept=False, solver="cholesky").fit(features, target),
+        "explicit_sketch": lambda: explicit_ihm(features, target, plan),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repeats):
+        for name, fit in contenders.items():
+            start = time.perf_counter()
+            fit()
+            seconds[name].append(time.perf_counter() - start)
+    median = {name: statistics.median(times) for name, times in seconds.items()}
+    return SpeedRow(
+        rows=n,
+        features=d,
+        **median,
+        ihm_over_linear_regression=median["ihm"] / median["linear_regression"],
+        ihm_over_ridge=median["ihm"] / median["ridge_cholesky"],
+        explicit_over_ihm=median["explicit_sketch"] / median["ihm"],
+        memory_norm_bounds=peak_memory_share(n, d, feature_bounds=False),
+        memory_feature_bounds=peak_memory_share(n, d, feature_bounds=True),
+    )
+
+
+def make_data(n: int, d: int) -> tuple[Array, Array]:
+    """Return C-ordered float64 features of norm at most 1 and targets in [-1, 1]; made in place, block by block."""
+    rng = np.random.default_rng(0)
+    theta = rng.standard_normal(d)
+    features, target = np.empty((n, d)), np.empty(n)
+    for start in range(0, n, 65536):
+        block = features[start : start + 65536]
+        rng.standard_normal(out=block)
+        block /= np.maximum(np.linalg.norm(block, axis=1, keepdims=True), 1.5 * np.sqrt(d))
+        target[start : start + 65536] = block @ theta + 0.1 * rng.standard_normal(len(block))
+    return features, np.clip(target, -1.0, 1.0)
+
+
+def explicit_ihm(features: Array, target: Array, plan: ihm.IHMPlan) -> Array:
+    """Return the last iterate of IHM with explicit sketches S X + sqrt(shift) Xi, for comparison of speed only.
+
+    Row blocks go to the same thread pool, each with a fast generator of its own; S is never held as a whole.
+    """
+    n, d = features.shape
+    k = plan.sketch_size
+    starts = range(0, n, _BLOCK)
+    seeds = np.random.SeedSequence(0).spawn(plan.n_iterations * len(starts) + 1)
+    driver = np.random.default_rng(seeds.pop())
+    weights = np.minimum(1.0, 1.0 / np.maximum(np.sqrt(np.einsum("ij,ij->i", features, features)), 1e-300))
+    theta = np.zeros(d)
+
+    def bounded(start: int) -> tuple[Array, Array]:
+        block = slice(start, start + _BLOCK)
+        return features[block] * weights[block, None], np.clip(target[block], -1.0, 1.0)
+
+    def gram_part(start: int) -> Array:
+        rows, _ = bounded(start)
+        return np.asarray(rows.T @ rows)
+
+    smallest = np.linalg.eigvalsh(sum(map_blocks(gram_part, starts)))[0]
+    noise = plan.eigenvalue_multiplier or 0.0
+    certain = max(smallest + noise * (driver.standard_normal() - plan.eigenvalue_margin), 0.0) if noise else 1.0
+    shift = max(plan.floor - certain, 0.0)
+    for step in range(plan.n_iterations):
+
+        def part(start: int, step: int = step, theta: Array = theta) -> tuple[Array, Array]:
+            rows, y = bounded(start)
+            rng = np.random.Generator(np.random.SFC64(seeds[step * len(starts) + start // _BLOCK]))
+            residual = np.clip(y - rows @ theta, -plan.residual_bound, plan.residual_bound)
+            return rng.standard_normal((k, len(rows))) @ rows, rows.T @ residual
+
+        sketch, gradient = np.zeros((k, d)), np.zeros(d)
+        for s, g in map_blocks(part, starts):
+            sketch += s
+            gradient += g
+        sketch += np.sqrt(shift) * driver.standard_normal((k, d))
+        gradient += plan.gradient_multiplier * plan.residual_bound * driver.standard_normal(d)
+        theta = theta + np.linalg.solve(sketch.T @ sketch / k, gradient)
+    return theta
+
+
+def peak_memory_share(n: int, d: int, *, feature_bounds: bool) -> float | None:
+    """Return the peak memory of a fit above that before it, over the size of X; None where it cannot be measured."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_peak, args=(sender, n, d, feature_bounds))
+    process.start()
+    sender.close()
+    try:
+        answer: float | None = receiver.recv()
+    except EOFError:
+        answer = None
+    process.join()
+    return answer
+
+
+def _send_peak(sender: Any, n: int, d: int, feature_bounds: bool) -> None:
+    features, target = make_data(n, d)
+    bounds = Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0) if feature_bounds else Bounds(x_norm=1.0, y_abs=1.0)
+    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds)
+    model.fit(features[:100], target[:100])  # imports and thread pools are not the fit's
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # resets the high-water mark
+        before = _status("VmRSS")
+        model.fit(features, target)
+        sender.send((_status("VmHWM") - before) / features.nbytes)
+    except OSError:
+        sender.send(None)
+
+
+def _status(key: str) -> int:
+    """Return a memory figure of this process in bytes (Linux)."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(key))
