@@ -1,6 +1,6 @@
 """Symmetric solves and roots of stacks of small matrices that never raise, whatever was drawn."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,9 +43,9 @@ def root_of(matrices: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
-def smallest_eigenvalue(matrix: Array) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix."""
-    return float(np.linalg.eigvalsh(matrix)[0])
+def extreme_eigenvalue(matrix: Array, which: Literal["smallest", "largest"]) -> float:
+    """Return the smallest or the largest eigenvalue of a symmetric matrix."""
+    return float(np.linalg.eigvalsh(matrix)[0 if which == "smallest" else -1])
 
 
 def _minimum_norm(matrices: Array, vectors: Array) -> Array:

@@ -7,13 +7,13 @@ one stream of bits per trial; released values have a leading trial axis.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr
 
 from .errors import ParameterError
-from .linalg import root_of, smallest_eigenvalue
+from .linalg import extreme_eigenvalue, root_of
 from .privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from .randomness import Bits, chi_square, standard_normal
 from .statistics import Statistic
@@ -57,13 +57,32 @@ class Channel:
         noise = np.stack([standard_normal(bits, shape) for bits in self._bits])
         return np.asarray(value + stddev * noise)
 
+    def symmetric_gaussian(self, gram: Statistic, *, multiplier: float) -> Array:
+        """Release a symmetric matrix plus symmetric noise whose off-diagonal variance is half that of the diagonal.
+
+        In an orthonormal basis of symmetric matrices this is the Gaussian release at the Frobenius sensitivity.
+        """
+        self._releases.append(GaussianRelease(multiplier))
+        d = len(gram.value)
+        upper = np.triu_indices(d, 1)
+        noise = np.zeros((self.trials, d, d))
+        for trial, bits in enumerate(self._bits):
+            noise[trial][np.diag_indices(d)] = standard_normal(bits, (d,))
+            noise[trial][upper] = np.sqrt(0.5) * standard_normal(bits, (len(upper[0]),))
+            noise[trial][upper[::-1]] = noise[trial][upper]
+        return np.asarray(gram.value + multiplier * gram.sensitivity * noise)
+
+    def eigenvalue(self, gram: Statistic, which: Literal["smallest", "largest"], *, multiplier: float) -> Array:
+        """Release an extreme eigenvalue plus Gaussian noise; one row moves it by at most the sensitivity."""
+        exact = extreme_eigenvalue(gram.value, which)
+        return self.gaussian(Statistic(np.array([exact]), gram.sensitivity), multiplier=multiplier)[:, 0]
+
     def certain_smallest_eigenvalue(self, gram: Statistic, *, multiplier: float, margin: float) -> Array:
         """Release a lower bound on the smallest eigenvalue that fails with the probability of ``margin`` stds.
 
         The noisy value minus ``margin`` standard deviations, and never below 0.
         """
-        smallest = Statistic(np.array([smallest_eigenvalue(gram.value)]), gram.sensitivity)
-        noisy = self.gaussian(smallest, multiplier=multiplier)[:, 0]
+        noisy = self.eigenvalue(gram, "smallest", multiplier=multiplier)
         self._releases.append(FailureAllowance(float(ndtr(-margin))))
         return np.maximum(noisy - margin * multiplier * gram.sensitivity, 0.0)
 

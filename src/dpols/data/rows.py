@@ -43,6 +43,16 @@ class Span:
             product += self.constant * theta[:, p]
         return product
 
+    def residuals(self, theta: Array) -> Array:
+        """Return target - rows @ theta.T, of shape (rows, trials)."""
+        product = self.dot(theta)
+        return np.subtract(self.target[:, None], product, out=product)
+
+    def squared_norms(self) -> Array:
+        """Return the squared norm of each row."""
+        squares = np.einsum("ij,ij->i", self.features, self.features) * self.weight[:, 0] ** 2
+        return np.asarray(squares if self.constant is None else squares + self.constant[:, 0] ** 2)
+
     def transposed_dot(self, values: Array) -> Array:
         """Return values.T @ rows for ``values`` of shape (rows, trials)."""
         product: Array = (values * self.weight).T @ self.features
