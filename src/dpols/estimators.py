@@ -130,8 +130,6 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
         """Return predictions in the units of the target. Rows are not clipped."""
         check_is_fitted(self)
-        if type(X).__module__.startswith("pyarrow"):
-            X = X.to_pandas()
         rows = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
         return np.asarray(rows @ self.coef_ + self.intercept_)
 

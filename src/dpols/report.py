@@ -95,6 +95,16 @@ class PrivacyReport:
         """Whether the guarantee holds; it does not for a seeded run, whose noise can be computed again."""
         return not self.seeded
 
+    @property
+    def numeric_in_words(self) -> str:
+        """The arithmetic of the run and what it means for the guarantee."""
+        return _NUMERIC.get(self.numeric, self.numeric)
+
+    @property
+    def relation_in_words(self) -> str:
+        """The neighbouring relation and which data sets it speaks of."""
+        return f"{self.relation}: {_RELATIONS[self.relation]}"
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -104,11 +114,11 @@ class PrivacyReport:
         if self.seeded:
             lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
         lines += [
-            f"Numeric mode   {_NUMERIC.get(self.numeric, self.numeric)}",
+            f"Numeric mode   {self.numeric_in_words}",
             f"Method         {self.title} ({self.method}), {self.accounting} accounting",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
-            f"Neighbours     {self.relation}: {_RELATIONS[self.relation]}",
+            f"Neighbours     {self.relation_in_words}",
             f"Data           {self.n_rows} rows, {self.n_features} coefficients",
             "",
             "Releases",
