@@ -11,6 +11,9 @@ from .source import Array
 
 Interval = tuple[float, float]
 
+# Beyond these the square of a norm leaves the range of doubles, and with it the proof that rows are short.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -94,8 +97,9 @@ class Bounds:
         return RowMap(
             centre=centre,
             scale=scale,
-            low=(np.array([pair[0] for pair in intervals]) - centre) / scale,
-            high=(np.array([pair[1] for pair in intervals]) - centre) / scale,
+            # Where a range is narrow against its distance from zero, the centre is rounded and an end falls outside.
+            low=np.maximum((np.array([pair[0] for pair in intervals]) - centre) / scale, -1.0),
+            high=np.minimum((np.array([pair[1] for pair in intervals]) - centre) / scale, 1.0),
             feature_norm=min(self.x_norm or math.inf, math.sqrt(n_features)),
             norm_is_implied=self.x_norm is None or self.x_norm >= math.sqrt(n_features),
             intercept=1.0 if fit_intercept else None,
@@ -183,22 +187,22 @@ def _centre_and_scale(pair: Interval, centred: bool, name: str) -> tuple[float, 
 def _interval(name: str, pair: object) -> Interval:
     try:
         low, high = (float(value) for value in pair)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
         raise BoundsError(f"{name}={pair!r} must be finite.")
     if not low < high:
         raise BoundsError(f"{name}={pair!r} must have low < high; drop a column that is constant.")
-    if not math.isfinite(high - low) or 0.5 * high - 0.5 * low < 1e-300:
-        raise BoundsError(f"{name}={pair!r} must have a range between 1e-300 and 1e308.")
+    if max(-low, high) > _LARGEST or high - low < _SMALLEST:
+        raise BoundsError(f"{name}={pair!r} must lie within {_LARGEST:g} of 0 and be at least {_SMALLEST:g} apart.")
     return low, high
 
 
 def _positive(name: str, value: object) -> float:
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={value!r} must be a number.") from None
-    if not 0.0 < number < math.inf:
-        raise BoundsError(f"{name}={value!r} must be positive and finite.")
+    if not _SMALLEST <= number <= _LARGEST:
+        raise BoundsError(f"{name}={value!r} must be positive, from {_SMALLEST:g} to {_LARGEST:g}.")
     return number

@@ -137,6 +137,7 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
         weight = weight if shrink is None else weight * shrink[:, None]
     constant = None if row_map.intercept is None else np.full((1, 1), row_map.intercept / row_map.row_norm)
     bounded_target = (np.clip(target, *row_map.target) - row_map.target_centre) / row_map.target_scale
+    np.clip(bounded_target, -1.0, 1.0, out=bounded_target)  # the centre is rounded
     if bad is not None:
         # A zero row is zero in every coordinate, also where the map would move zero elsewhere.
         good = ~bad
