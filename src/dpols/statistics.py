@@ -78,6 +78,7 @@ def _gradient_of_span(span: Span, theta: Array, residual_bound: float) -> tuple[
 def _norm_clipped_gradient_of_span(span: Span, theta: Array, norm_bound: float) -> tuple[Array, ...]:
     residuals = span.residuals(theta)
     # Shrinking x r to norm C is the same as clipping r to C / |x|.
-    level = norm_bound / np.maximum(np.sqrt(span.squared_norms()), np.finfo(float).tiny)[:, None]
+    with np.errstate(over="ignore"):
+        level = norm_bound / np.maximum(np.sqrt(span.squared_norms()), np.finfo(float).tiny)[:, None]
     np.clip(residuals, -level, level, out=residuals)
     return (span.transposed_dot(residuals),)

@@ -155,8 +155,9 @@ def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Arr
         mapped = features if features.dtype == np.float64 else features.astype(np.float64)
     else:
         mapped = buffer[: len(features)]
-        np.subtract(features, row_map.centre, out=mapped)
-        mapped /= row_map.scale
+        with np.errstate(over="ignore"):  # a value too large is clipped, and a warning would tell of it
+            np.subtract(features, row_map.centre, out=mapped)
+            mapped /= row_map.scale
         np.clip(mapped, row_map.low, row_map.high, out=mapped)
     if row_map.norm_is_implied:
         return mapped, None
