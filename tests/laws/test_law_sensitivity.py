@@ -1,0 +1,163 @@
+"""Law 4: removing a row, whatever it holds, moves each statistic by no more than its stated sensitivity."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from law_cases import bounded
+from law_oracles import explicit_rows
+
+from dpols import Bounds
+from dpols.data.rows import bounded_span
+from dpols.statistics import clipped_gradient, gram, gram_with_target, norm_clipped_gradient
+
+WIDTH = 3
+BOUNDS = {
+    "unit norm": Bounds(x_norm=1.0, y_abs=1.0),
+    "small norm": Bounds(x_norm=1e-3, y_abs=1e-3),
+    "tiny norm": Bounds(x_norm=1e-100, y_abs=1e-100),
+    "vast norm": Bounds(x_norm=1e100, y_abs=1e100),
+    "features": Bounds(features=[(-1.0, 1.0), (18.0, 90.0), (-5.0, -4.0)], target=(0.0, 200_000.0)),
+    "one-sided features": Bounds(features=[(0.0, 7.0), (-1e-9, 0.0), (3.0, 1e9)], target=(-30.0, 10.0)),
+    "features and norm": Bounds(features=[(-1.0, 1.0), (0.0, 5.0), (-2.0, 10.0)], x_norm=0.5, y_abs=3.0),
+    "features and loose norm": Bounds(features=[(-1.0, 1.0), (0.0, 5.0), (-2.0, 10.0)], x_norm=50.0, y_abs=3.0),
+    "far from zero": Bounds(
+        features=[(1e16, 1e16 + 2.0), (1e15, 1e15 + 1.0), (-1e9, -1e9 + 1.0)], target=(1e16, 1e16 + 2)
+    ),
+    "extreme features": Bounds(features=[(-1e100, 1e100), (0.0, 1e-100), (1e99, 1e100)], target=(-1e-100, 1e100)),
+}
+# Rounding of sums of a few dozen numbers of size one.
+ROUNDING = 1e-13
+
+signs = st.sampled_from([-1.0, 1.0])
+magnitudes = st.one_of(
+    st.sampled_from(
+        [0.0, 5e-324, 1e-320, 1e-200, 1e-154, 1e-8, 0.5, 1.0, 18.0, 90.0, 1e8, 1e154, 1.4e154, 1e200, 1e308]
+    ),
+    st.floats(0.0, 3.0),
+    st.floats(0.0, 1.7e308),
+    st.integers(-320, 307).map(lambda exponent: float(f"1e{exponent}")),
+)
+numbers = st.builds(lambda sign, magnitude: sign * magnitude, signs, magnitudes)
+rows = st.lists(st.tuples(*[numbers] * (WIDTH + 1)), min_size=1, max_size=6).map(np.array)
+thetas = st.lists(
+    st.builds(lambda sign, exponent: sign * 10.0**exponent, signs, st.integers(-20, 90)),
+    min_size=WIDTH + 1,
+    max_size=WIDTH + 1,
+).map(np.array)
+pytestmark = pytest.mark.filterwarnings("error")
+every_bounds = pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
+every_intercept = pytest.mark.parametrize("fit_intercept", [False, True], ids=["no-intercept", "intercept"])
+
+
+def neighbours(table, bounds, fit_intercept):
+    """The rows, and the rows without the last; a row that is not there adds to each sum what a zero row does."""
+    kwargs = {"bounds": bounds, "fit_intercept": fit_intercept}
+    return tuple(bounded(t[:, :-1].copy(), t[:, -1].copy(), **kwargs) for t in (table, table[:-1]))
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows)
+def test_bounded_rows_have_norm_at_most_one_and_targets_at_most_one(bounds, fit_intercept, table):
+    row_map = bounds.row_map(n_features=WIDTH, columns=None, fit_intercept=fit_intercept)
+    span, bad = bounded_span(table[:, :-1], table[:, -1], row_map, np.empty((len(table), WIDTH)))
+    mapped = span.features * span.weight
+    if span.constant is not None:
+        mapped = np.column_stack((mapped, np.broadcast_to(span.constant, (len(table), 1))))
+    assert bad == 0
+    assert mapped.shape == (len(table), row_map.n_coordinates)
+    assert all(math.hypot(*row) <= 1.0 + 1e-14 for row in mapped)
+    assert np.abs(span.target).max() <= 1.0
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows)
+def test_bounded_rows_are_those_of_the_definition(bounds, fit_intercept, table):
+    features, targets = table[:, :-1], table[:, -1]
+    row_map = bounds.row_map(n_features=WIDTH, columns=None, fit_intercept=fit_intercept)
+    span, _ = bounded_span(features, targets, row_map, np.empty((len(table), WIDTH)))
+    expected, expected_targets = explicit_rows(features, targets, bounds, fit_intercept=fit_intercept)
+    # Where bounds lie far from zero, the doubles between them are few, and so is what a difference of them can say.
+    coarse = bounds is BOUNDS["far from zero"] and fit_intercept
+    np.testing.assert_allclose((span.features * span.weight), expected[:, :WIDTH], atol=0.8 if coarse else 1e-13)
+    np.testing.assert_allclose(span.target, expected_targets, atol=1.0 if coarse else 1e-13)
+    if fit_intercept:
+        np.testing.assert_allclose(
+            np.broadcast_to(span.constant, (len(table), 1))[:, 0], expected[:, WIDTH], rtol=1e-14
+        )
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows)
+def test_removing_a_row_moves_the_gram_matrix_and_its_eigenvalues_by_at_most_the_sensitivity(
+    bounds, fit_intercept, table
+):
+    for statistic in (gram, gram_with_target):
+        more, less = (statistic(r) for r in neighbours(table, bounds, fit_intercept))
+        assert more.sensitivity == less.sensitivity == {gram: 1.0, gram_with_target: 2.0}[statistic]
+        assert np.linalg.norm(more.value - less.value) <= more.sensitivity + ROUNDING
+        moved = np.linalg.eigvalsh(more.value) - np.linalg.eigvalsh(less.value)
+        assert np.abs(moved).max() <= more.sensitivity + ROUNDING
+        assert moved.min() >= -ROUNDING
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows, theta=thetas, bound=st.sampled_from([1e-3, 0.25, 1.0, 10.0]))
+def test_removing_a_row_moves_the_clipped_gradients_by_at_most_the_sensitivity(
+    bounds, fit_intercept, table, theta, bound
+):
+    theta = theta[None, : WIDTH + fit_intercept]
+    pair = neighbours(table, bounds, fit_intercept)
+    for more, less in (
+        [clipped_gradient(r, theta, residual_bound=bound) for r in pair],
+        [norm_clipped_gradient(r, theta, norm_bound=bound) for r in pair],
+    ):
+        assert more.sensitivity == less.sensitivity == bound
+        assert more.value.shape == theta.shape
+        assert np.linalg.norm(more.value - less.value) <= bound * (1.0 + len(table) * ROUNDING)
+
+
+@every_intercept
+@pytest.mark.parametrize("name", ["unit norm", "features"])
+def test_sensitivities_are_attained(name, fit_intercept):
+    """A bound that no row reaches would cost accuracy for nothing."""
+    bounds = BOUNDS[name]
+    far = 1e6 * np.array([[1.0, 1.0, -1.0, 1.0]])
+    table = np.concatenate((np.zeros((1, WIDTH + 1)), far))
+    more, less = neighbours(table, bounds, fit_intercept)
+    np.testing.assert_allclose(np.linalg.norm(gram(more).value - gram(less).value), 1.0)
+    theta = np.zeros((1, WIDTH + fit_intercept))
+    gradients = [clipped_gradient(r, theta, residual_bound=0.5).value for r in (more, less)]
+    np.testing.assert_allclose(np.linalg.norm(gradients[0] - gradients[1]), 0.5)
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows)
+def test_a_bad_row_counted_as_zero_is_as_good_as_absent(bounds, fit_intercept, table):
+    theta = np.linspace(-1.0, 1.0, WIDTH + fit_intercept)[None]
+    for bad in (np.nan, np.inf, -np.inf):
+        for column in (0, WIDTH):
+            spoilt = np.concatenate((table, table[:1]))
+            spoilt[0, column] = bad
+            with_bad = bounded(spoilt[:, :-1], spoilt[:, -1], bounds, fit_intercept=fit_intercept, bad_rows="zero")
+            without = bounded(spoilt[1:, :-1], spoilt[1:, -1], bounds, fit_intercept=fit_intercept)
+            np.testing.assert_allclose(gram_with_target(with_bad).value, gram_with_target(without).value, atol=1e-12)
+            for r in (with_bad, without):
+                assert np.isfinite(gram(r).value).all()
+            np.testing.assert_allclose(
+                clipped_gradient(with_bad, theta, residual_bound=1.0).value,
+                clipped_gradient(without, theta, residual_bound=1.0).value,
+                atol=1e-12,
+            )
