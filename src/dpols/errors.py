@@ -42,3 +42,7 @@ class MissingExtraError(DpolsError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed. Install it with: pip install 'dpols[{extra}]'")
+
+
+class NumericWarning(UserWarning):
+    """A fit runs in floating point, where the guarantee holds in the real-number model only."""

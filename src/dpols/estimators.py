@@ -1,6 +1,7 @@
 """Thin scikit-learn estimators: validate, bound, plan, run, store."""
 
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -16,13 +17,15 @@ from sklearn.utils.validation import (
 
 from .algorithms import Algorithm, Fit, algorithm
 from .data import ArraySource, BoundedRows, Bounds, RowMap, RowSource, as_source
+from .data.rows import Numeric
 from .data.threads import one_blas_thread
-from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, ParameterError
+from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, NumericWarning, ParameterError
 from .model_file import read_model, write_model
 from .privacy import Neighbours, PrivacyBudget, epsilon_of
 from .randomness import streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
 
+_EXACT_UP_TO = 128
 _TABLES = ("pandas", "polars", "pyarrow")
 
 
@@ -42,8 +45,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         Whether to fit an intercept.
     method : str, default="ihm"
         Name of the algorithm.
-    numeric : "float", default="float"
-        Arithmetic of the run.
+    numeric : "auto", "exact" or "float", default="auto"
+        Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds of
+        the program that runs. "float": faster for many features, private in the real-number model only. "auto": exact
+        up to 128 coefficients where the method has an exact form, else float with a warning.
     accounting : "exact" or "paper", default="exact"
         How the noise is calibrated: jointly and exactly, or as published.
     neighbours : "zero-out" or "replace-one", default="zero-out"
@@ -89,7 +94,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         *,
         fit_intercept: bool = True,
         method: str = "ihm",
-        numeric: Literal["float"] = "float",
+        numeric: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",
         options: Mapping[str, Any] | None = None,
@@ -121,10 +126,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             n_features=source.n_features, columns=source.columns, fit_intercept=bool(self.fit_intercept)
         )
         plan = self._plan(method, budget.for_zero_out(relation), source.n_rows, row_map.n_coordinates)
+        numeric = self._numeric(method, row_map.n_coordinates)
         bits = streams(self.random_state, 1)
         with one_blas_thread():
-            fit = method.run(BoundedRows(source, row_map, self.bad_rows), plan, bits)
-            self._store(method, plan, fit, row_map, budget, relation, bits[0].seeded)
+            fit = method.run(BoundedRows(source, row_map, self.bad_rows, numeric), plan, bits)
+            self._store(method, plan, fit, row_map, budget, relation, numeric, bits[0].seeded)
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -169,10 +175,29 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         return tags
 
     def _checked_method(self) -> Algorithm:
-        if self.numeric != "float":
-            raise ParameterError(f'numeric={self.numeric!r} must be "float".')
+        _one_of("numeric", self.numeric, ("auto", "exact", "float"))
         _one_of("bad_rows", self.bad_rows, ("raise", "zero"))
         return algorithm(self.method)
+
+    def _numeric(self, method: Algorithm, n_coordinates: int) -> Numeric:
+        """Settle the arithmetic; what falls back to floating point says so."""
+        if self.numeric == "float":
+            return "float"
+        if not method.exact_form:
+            reason = f"method {method.name!r} has no exact form"
+        elif self.numeric == "auto" and n_coordinates > _EXACT_UP_TO:
+            reason = f"{n_coordinates} coefficients are more than the {_EXACT_UP_TO} up to which exact is chosen"
+        else:
+            return "exact"
+        if self.numeric == "exact":
+            raise ParameterError(f"numeric='exact' is not possible: {reason}; use another method or numeric='float'.")
+        warnings.warn(
+            f"numeric='auto' falls back to floating point, private in the real-number model only: {reason}. "
+            "Pass numeric='float' to accept this, or numeric='exact' to insist.",
+            NumericWarning,
+            stacklevel=3,
+        )
+        return "float"
 
     def _budget(self, n_rows: int) -> PrivacyBudget:
         for name in ("epsilon", "delta"):
@@ -235,6 +260,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         row_map: RowMap,
         budget: PrivacyBudget,
         relation: Neighbours,
+        numeric: Numeric,
         seeded: bool,
     ) -> None:
         """Account for what was recorded, and only then keep what was released."""
@@ -247,7 +273,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         matrix, offset = row_map.coefficient_map()
         released = matrix @ fit.theta[0] + offset
         self.coef_, self.intercept_ = released[:-1], float(released[-1])
-        self.privacy_report_ = self._report(method, plan, fit, row_map, budget, relation, spent, seeded)
+        self.privacy_report_ = self._report(method, plan, fit, row_map, budget, relation, spent, numeric, seeded)
 
     def _report(
         self,
@@ -258,6 +284,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         budget: PrivacyBudget,
         relation: Neighbours,
         spent: float,
+        numeric: Numeric,
         seeded: bool,
     ) -> PrivacyReport:
         matrix, _ = row_map.coefficient_map()
@@ -276,7 +303,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             method=method.name,
             title=method.title,
             reference=method.reference,
-            numeric=self.numeric,
+            numeric=numeric,
             seeded=seeded,
             accounting=self.accounting,
             relation=str(relation),

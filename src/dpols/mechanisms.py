@@ -2,23 +2,35 @@
 
 Everything that leaves a run passes a `Channel`. It knows each statistic's sensitivity, scales the noise itself, and
 writes down a release for every value that it lets out, so that what is accounted is what happened. A channel carries
-one stream of bits per trial; released values have a leading trial axis.
+one stream of bits per trial; released values have a leading trial axis. Whole-numbered statistics get noise that is
+exact in law (`dpols.exact`), others get floating-point noise.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from .errors import ParameterError
+from .errors import DataError, ParameterError
+from .exact.eigenvalue_bounds import certified_eigenvalue
+from .exact.rounded_gaussian import rounded_gaussian
+from .exact.rounded_wishart import rounded_wishart
 from .linalg import extreme_eigenvalue, root_of
 from .privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from .randomness import Bits, chi_square, standard_normal
 from .statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Extreme = Literal["smallest", "largest"]
+
+# Sketches of whole-numbered Gram matrices are rounded to multiples of 2^20 of their units, about a millionth of the
+# squared row norm; how far off a certified eigenvalue may be is a thousandth of it, and part of its sensitivity.
+_SKETCH_GRID = 20
+_EIGENVALUE_ERROR = 2.0**-10
 
 
 @dataclass(frozen=True)
@@ -51,11 +63,8 @@ class Channel:
         A statistic with a leading trial axis gets each trial's own noise; one without is shared by all trials.
         """
         self._releases.append(GaussianRelease(multiplier))
-        stddev = multiplier * statistic.sensitivity
-        value = np.asarray(statistic.value)
-        shape = value.shape[1:] if value.ndim > 1 else value.shape
-        noise = np.stack([standard_normal(bits, shape) for bits in self._bits])
-        return np.asarray(value + stddev * noise)
+        shape = statistic.value.shape[1:] if statistic.value.ndim > 1 else statistic.value.shape
+        return _in_units(statistic, statistic.value + self._noise(statistic, multiplier, shape))
 
     def symmetric_gaussian(self, gram: Statistic, *, multiplier: float) -> Array:
         """Release a symmetric matrix plus symmetric noise whose off-diagonal variance is half that of the diagonal.
@@ -65,26 +74,28 @@ class Channel:
         self._releases.append(GaussianRelease(multiplier))
         d = len(gram.value)
         upper = np.triu_indices(d, 1)
-        noise = np.zeros((self.trials, d, d))
-        for trial, bits in enumerate(self._bits):
-            noise[trial][np.diag_indices(d)] = standard_normal(bits, (d,))
-            noise[trial][upper] = np.sqrt(0.5) * standard_normal(bits, (len(upper[0]),))
-            noise[trial][upper[::-1]] = noise[trial][upper]
-        return np.asarray(gram.value + multiplier * gram.sensitivity * noise)
+        diagonal = self._noise(gram, multiplier, (d,))
+        # The double nearest to the root of one half is above it, which is the private side.
+        beside = self._noise(gram, multiplier, (len(upper[0]),), factor=math.sqrt(0.5))
+        noise = np.zeros((self.trials, d, d), dtype=diagonal.dtype)
+        noise[:, range(d), range(d)] = diagonal
+        noise[:, upper[0], upper[1]] = noise[:, upper[1], upper[0]] = beside
+        return _in_units(gram, gram.value + noise)
 
-    def eigenvalue(self, gram: Statistic, which: Literal["smallest", "largest"], *, multiplier: float) -> Array:
+    def eigenvalue(self, gram: Statistic, which: Extreme, *, multiplier: float) -> Array:
         """Release an extreme eigenvalue plus Gaussian noise; one row moves it by at most the sensitivity."""
-        exact = extreme_eigenvalue(gram.value, which)
-        return self.gaussian(Statistic(np.array([exact]), gram.sensitivity), multiplier=multiplier)[:, 0]
+        return self.gaussian(_eigenvalue(gram, which)[0], multiplier=multiplier)[:, 0]
 
     def certain_smallest_eigenvalue(self, gram: Statistic, *, multiplier: float, margin: float) -> Array:
         """Release a lower bound on the smallest eigenvalue that fails with the probability of ``margin`` stds.
 
         The noisy value minus ``margin`` standard deviations, and never below 0.
         """
-        noisy = self.eigenvalue(gram, "smallest", multiplier=multiplier)
+        smallest, error = _eigenvalue(gram, "smallest")
+        noisy = self.gaussian(smallest, multiplier=multiplier)[:, 0]
         self._releases.append(FailureAllowance(float(ndtr(-margin))))
-        return np.maximum(noisy - margin * multiplier * gram.sensitivity, 0.0)
+        allowance = margin * multiplier * smallest.sensitivity + error
+        return np.maximum(noisy - allowance * smallest.unit, 0.0)
 
     def mix_gram(self, gram: Statistic, *, rows: int, floor: float, certain: Array | None = None) -> Mixed:
         """Release the Gram matrix of ``rows`` independent rows of law N(0, gram + shift I).
@@ -95,18 +106,51 @@ class Channel:
         if rows < 1 or floor <= 1.0:
             raise ParameterError(f"a sketch needs rows >= 1 and floor > 1, not {rows} and {floor}.")
         self._releases.append(MixingRelease(rows, floor))
-        target = floor * gram.sensitivity
-        known = np.full(self.trials, gram.sensitivity) if certain is None else certain
-        shift = np.maximum(target - known, 0.0)
+        known = np.full(self.trials, gram.sensitivity) if certain is None else certain / gram.unit
+        if gram.exact:
+            lifts = [max(math.ceil(Fraction(floor) * int(gram.sensitivity) - math.floor(k)), 0) for k in known]
+            pairs = zip(lifts, self._bits, strict=True)
+            sketches = np.stack([_whole_numbered_sketch(gram.value, lift, rows, bits) for lift, bits in pairs])
+            return Mixed(sketches * gram.unit, np.array([float(lift) for lift in lifts]) * gram.unit)
+        shift = np.maximum(floor * gram.sensitivity - known, 0.0)
         d = len(gram.value)
         root = root_of(gram.value + shift[:, None, None] * np.eye(d))
-        factor = np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
-        half = root @ factor
+        half = root @ np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
         return Mixed(half @ half.swapaxes(-1, -2), shift)
+
+    def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
+        """Return each trial's noise of std ``factor * multiplier`` times the sensitivity, in the statistic's units."""
+        if statistic.exact:
+            scale = Fraction(factor) * Fraction(multiplier) * int(statistic.sensitivity)
+            return np.stack([rounded_gaussian(scale, shape, bits=bits) for bits in self._bits])
+        scaled = factor * multiplier * statistic.sensitivity
+        return np.stack([scaled * standard_normal(bits, shape) for bits in self._bits])
+
+
+def _in_units(statistic: Statistic, noisy: Array) -> Array:
+    return np.asarray(noisy.astype(np.float64) * statistic.unit)
+
+
+def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
+    """Return an extreme eigenvalue and by how many units it may be off, a public number."""
+    if not gram.exact:
+        return Statistic(np.array([extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.unit), 0.0
+    lower, upper = certified_eigenvalue(gram.value, which)
+    error = _EIGENVALUE_ERROR * gram.sensitivity
+    nearest = round(0.5 * lower + 0.5 * upper)
+    if not max(upper - nearest, nearest - lower) <= 0.5 * error:
+        raise DataError("an eigenvalue cannot be certified in double precision; use numeric='float' for so many rows.")
+    # The true eigenvalue moves by the Gram matrix's sensitivity, each certified value is off by at most half the error.
+    return Statistic(np.array([nearest]), gram.sensitivity + error, gram.unit), error
+
+
+def _whole_numbered_sketch(gram: Array, shift: int, rows: int, bits: Bits) -> Array:
+    sketch = rounded_wishart(gram, shift=shift, rows=rows, grid_exponent=_SKETCH_GRID, bits=bits)
+    return np.asarray(sketch.astype(np.float64) * 2.0**_SKETCH_GRID)
 
 
 def _standard_wishart_factor(rows: int, d: int, bits: Bits) -> Array:
-    """Return F with F F' of law Wishart(rows, I): Bartlett's triangle, or explicit rows when there are fewer than d."""
+    """Return F with F F' of law Wishart(rows, I): Bartlett's triangle, or explicit rows where there are under d."""
     if rows < d:
         return standard_normal(bits, (d, rows))
     factor = np.zeros((d, d))

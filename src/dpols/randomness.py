@@ -15,6 +15,7 @@ from scipy.special import gammaincinv, ndtri
 from .errors import ParameterError
 
 Array = np.ndarray[Any, np.dtype[Any]]
+WORD_BITS = 64
 
 
 class Bits(Protocol):
@@ -27,6 +28,13 @@ class Bits(Protocol):
     def words(self, count: int) -> Array:
         """Return ``count`` words as unsigned integers."""
 
+    def spawn(self) -> "Bits":
+        """Return a stream independent of this one, without taking words from it.
+
+        What is needed only now and then comes from a spawned stream, so that the next draw starts at a place that
+        depends on neither data nor draws.
+        """
+
 
 class SystemBits:
     """Words from the operating system's cryptographic generator."""
@@ -34,7 +42,10 @@ class SystemBits:
     seeded = False
 
     def words(self, count: int) -> Array:
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        return np.frombuffer(os.urandom(count * WORD_BITS // 8), dtype=np.uint64)
+
+    def spawn(self) -> "SystemBits":
+        return self
 
 
 class SeededBits:
@@ -42,11 +53,15 @@ class SeededBits:
 
     seeded = True
 
-    def __init__(self, seed: np.random.SeedSequence) -> None:
-        self._stream = np.random.Philox(seed)
+    def __init__(self, seed: int | np.random.SeedSequence) -> None:
+        self._seed = np.random.SeedSequence(seed) if isinstance(seed, int) else seed
+        self._stream = np.random.Philox(self._seed)
 
     def words(self, count: int) -> Array:
         return np.asarray(self._stream.random_raw(count), dtype=np.uint64)
+
+    def spawn(self) -> "SeededBits":
+        return SeededBits(self._seed.spawn(1)[0])
 
 
 def streams(random_state: Any, count: int) -> Sequence[Bits]:

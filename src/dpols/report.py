@@ -30,6 +30,7 @@ _RELATIONS = {
     "replace-one": "one person's row is replaced by any other row; the number of rows is public",
 }
 _NUMERIC = {
+    "exact": "exact: the guarantee holds of the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
 }
 

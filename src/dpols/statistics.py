@@ -9,17 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from .data.rows import BoundedRows, Span
+from .data.fixed_point import SQUARE, FixedPointSpan, from_limbs, quantised
+from .data.rows import BoundedRows
+from .data.span import Span
 
 Array = np.ndarray[Any, np.dtype[Any]]
+AnySpan = Span | FixedPointSpan
 
 
 @dataclass(frozen=True, repr=False)
 class Statistic:
-    """An exact value, and a bound on the Euclidean distance that one row can move it."""
+    """A value, and a bound on the Euclidean distance that one row can move it, both in multiples of ``unit``.
+
+    In exact arithmetic both are whole numbers and the bound holds of the program's own integers.
+    """
 
     value: Array
     sensitivity: float
+    unit: float = 1.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value is held in whole numbers."""
+        return self.value.dtype.kind != "f"
 
 
 def gram(rows: BoundedRows) -> Statistic:
@@ -27,8 +39,7 @@ def gram(rows: BoundedRows) -> Statistic:
 
     One row x moves it by xx', whose Frobenius norm, like its effect on any eigenvalue, is at most 1.
     """
-    (value,) = rows.total(_gram_of_span)
-    return Statistic(value, 1.0)
+    return _statistic(rows.total(_gram), sensitivity=1.0)
 
 
 def gram_with_target(rows: BoundedRows) -> Statistic:
@@ -36,8 +47,7 @@ def gram_with_target(rows: BoundedRows) -> Statistic:
 
     One row (x, y) moves it by its outer product, whose Frobenius norm |x|^2 + y^2 is at most 2.
     """
-    (value,) = rows.total(_gram_with_target_of_span)
-    return Statistic(value, 2.0)
+    return _statistic(rows.total(_gram_with_target), sensitivity=2.0)
 
 
 def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float) -> Statistic:
@@ -45,8 +55,8 @@ def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float) 
 
     One row moves it by x times a clipped residual, of norm at most ``residual_bound`` whatever theta is.
     """
-    (value,) = rows.total(_gradient_of_span, theta, residual_bound, width=2 * len(theta))
-    return Statistic(value, residual_bound)
+    values = rows.total(_clipped_gradient, *_point(rows, theta), residual_bound, width=2 * len(theta))
+    return _statistic(values, sensitivity=1.0, unit=residual_bound)
 
 
 def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float) -> Statistic:
@@ -54,31 +64,33 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
 
     One row moves it by its own term, of norm at most ``norm_bound`` whatever theta is.
     """
-    (value,) = rows.total(_norm_clipped_gradient_of_span, theta, norm_bound, width=2 * len(theta))
-    return Statistic(value, norm_bound)
+    values = rows.total(_norm_clipped_gradient, *_point(rows, theta), norm_bound, width=2 * len(theta))
+    return _statistic(values, sensitivity=1.0, unit=norm_bound)
 
 
-def _gram_of_span(span: Span) -> tuple[Array, ...]:
-    return (span.gram(),)
+def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
+    """Return theta as the kernels of the rows' arithmetic take it."""
+    return quantised(theta) if rows.numeric == "exact" else (theta,)
 
 
-def _gram_with_target_of_span(span: Span) -> tuple[Array, ...]:
-    features = span.gram()
-    cross = span.transposed_dot(span.target[:, None])
-    square = np.array([[span.target @ span.target]])
-    return (np.block([[features, cross.T], [cross, square]]),)
+def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float = 1.0) -> Statistic:
+    """Wrap a sum; ``sensitivity`` is in multiples of ``unit``, which is what integers of 2^40 stand for."""
+    if len(values) == 1:
+        return Statistic(values[0], sensitivity * unit)
+    return Statistic(from_limbs(*values), sensitivity * SQUARE, unit / SQUARE)
 
 
-def _gradient_of_span(span: Span, theta: Array, residual_bound: float) -> tuple[Array, ...]:
-    residuals = span.residuals(theta)
-    np.clip(residuals, -residual_bound, residual_bound, out=residuals)
-    return (span.transposed_dot(residuals),)
+def _gram(span: AnySpan) -> tuple[Array, ...]:
+    return span.gram()
 
 
-def _norm_clipped_gradient_of_span(span: Span, theta: Array, norm_bound: float) -> tuple[Array, ...]:
-    residuals = span.residuals(theta)
-    # Shrinking x r to norm C is the same as clipping r to C / |x|.
-    with np.errstate(over="ignore"):
-        level = norm_bound / np.maximum(np.sqrt(span.squared_norms()), np.finfo(float).tiny)[:, None]
-    np.clip(residuals, -level, level, out=residuals)
-    return (span.transposed_dot(residuals),)
+def _gram_with_target(span: AnySpan) -> tuple[Array, ...]:
+    return span.gram_with_target()
+
+
+def _clipped_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:
+    return span.clipped_gradient(*args)
+
+
+def _norm_clipped_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:
+    return span.norm_clipped_gradient(*args)

@@ -55,6 +55,7 @@ class Algorithm:
     plan: Callable[..., Any]
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
     evidence: Callable[[Any, Fit, int, float | None], Evidence] | None = None
+    exact_form: bool = True  # built on mechanisms that are exact in whole numbers, and on nothing else
 
 
 def plan_inputs(budget: PrivacyBudget, n_rows: int, n_features: int) -> tuple[int, int]:

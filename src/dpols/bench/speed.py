@@ -80,7 +80,7 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
     """Time all contenders in turn on the same data, and keep medians."""
     features, target = make_data(n, d)
     private = PrivateLinearRegression(
-        epsilon=1.0, delta="1/n^2", bounds=Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False
+        epsilon=1.0, delta="1/n^2", bounds=Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False, numeric="float"
     )
     plan = ihm.plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
     contenders: dict[str, Callable[[], object]] = {
@@ -182,7 +182,7 @@ def peak_memory_share(n: int, d: int, *, feature_bounds: bool) -> float | None:
 def _send_peak(sender: Any, n: int, d: int, feature_bounds: bool) -> None:
     features, target = make_data(n, d)
     bounds = Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0) if feature_bounds else Bounds(x_norm=1.0, y_abs=1.0)
-    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds)
+    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds, numeric="float")
     model.fit(features[:100], target[:100])  # imports and thread pools are not the fit's
     try:
         with open("/proc/self/clear_refs", "w") as file:

@@ -12,67 +12,16 @@ import numpy as np
 
 from ..errors import DataError
 from .bounds import RowMap
+from .fixed_point import FixedPointSpan
 from .source import Array, RowSource
+from .span import Span
 
 BadRows = Literal["raise", "zero"]
+Numeric = Literal["exact", "float"]
 SpanKernel = Callable[..., tuple[Array, ...]]
 
 _SPAN_ROWS = 4096
 _SPAN_CELLS = 1 << 19
-
-
-@dataclass(frozen=True)
-class Span:
-    """Bounded rows (weight * features, constant) and their targets.
-
-    Keeping the weight of each row apart from its features saves a copy of the features in every pass. ``weight`` and
-    ``constant`` are columns with one entry per row, or with one entry for all rows.
-    """
-
-    features: Array
-    weight: Array  # of the features; includes division by the row norm
-    constant: Array | None  # the intercept's coordinate
-    target: Array
-
-    def dot(self, theta: Array) -> Array:
-        """Return rows @ theta.T for ``theta`` of shape (trials, coordinates)."""
-        p = self.features.shape[1]
-        product: Array = self.features @ theta[:, :p].T
-        product *= self.weight
-        if self.constant is not None:
-            product += self.constant * theta[:, p]
-        return product
-
-    def residuals(self, theta: Array) -> Array:
-        """Return target - rows @ theta.T, of shape (rows, trials)."""
-        product = self.dot(theta)
-        return np.subtract(self.target[:, None], product, out=product)
-
-    def squared_norms(self) -> Array:
-        """Return the squared norm of each row."""
-        squares = np.einsum("ij,ij->i", self.features, self.features) * self.weight[:, 0] ** 2
-        return np.asarray(squares if self.constant is None else squares + self.constant[:, 0] ** 2)
-
-    def transposed_dot(self, values: Array) -> Array:
-        """Return values.T @ rows for ``values`` of shape (rows, trials)."""
-        product: Array = (values * self.weight).T @ self.features
-        if self.constant is None:
-            return product
-        return np.concatenate((product, (values * self.constant).sum(axis=0)[:, None]), axis=1)
-
-    def gram(self) -> Array:
-        """Return rows.T @ rows."""
-        p = self.features.shape[1]
-        # One weight for all rows, the common case, is applied to the product instead of to a copy of the rows.
-        shared = float(self.weight[0, 0]) if self.weight.size == 1 else 1.0
-        rows = self.features if self.weight.size == 1 else self.features * self.weight
-        result = np.empty((p + (self.constant is not None),) * 2)
-        result[:p, :p] = (rows.T @ rows) * shared**2
-        if self.constant is not None:
-            column = np.broadcast_to(self.constant[:, 0], len(rows))
-            result[p, :p] = result[:p, p] = (column @ rows) * shared
-            result[p, p] = column @ column
-        return result
 
 
 @dataclass(frozen=True)
@@ -82,6 +31,7 @@ class BoundedRows:
     source: RowSource
     row_map: RowMap
     bad_rows: BadRows = "raise"
+    numeric: Numeric = "float"
 
     @property
     def n_rows(self) -> int:
@@ -91,7 +41,7 @@ class BoundedRows:
     def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
         """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
         span_rows = max(256, min(_SPAN_ROWS, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
-        total = self.source.total(_sum_over_spans, self.row_map, span_rows, kernel, *args)
+        total = self.source.total(_sum_over_spans, self.row_map, self.numeric, span_rows, kernel, *args)
         *values, bad = total.values
         if total.n_rows != self.n_rows:
             raise DataError(
@@ -106,16 +56,25 @@ class BoundedRows:
 
 
 def _sum_over_spans(
-    features: Array, target: Array, row_map: RowMap, span_rows: int, kernel: SpanKernel, *args: Any
+    features: Array,
+    target: Array,
+    row_map: RowMap,
+    numeric: Numeric,
+    span_rows: int,
+    kernel: SpanKernel,
+    *args: Any,
 ) -> tuple[Array, ...]:
     """Sum a kernel over the spans of one block; the last value is the number of bad rows."""
     sums: tuple[Array, ...] | None = None
     bad_rows = 0
     buffer = np.empty((min(span_rows, len(features)), row_map.n_features))
+    if numeric == "exact":
+        # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
+        features = np.ascontiguousarray(features)
     for start in range(0, max(len(features), 1), span_rows):
         stop = start + span_rows
         span, bad = bounded_span(features[start:stop], target[start:stop], row_map, buffer)
-        part = kernel(span, *args)
+        part = kernel(FixedPointSpan.of(span) if numeric == "exact" else span, *args)
         sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
         bad_rows += bad
     assert sums is not None

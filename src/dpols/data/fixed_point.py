@@ -1,0 +1,107 @@
+"""Rows as integers, so that every sum over rows is exact whatever the order, the threads or the blocks.
+
+A bounded row is shrunk by a hair, multiplied by 2^20 and rounded to whole numbers, whose squares then sum to at most
+2^40: the norm bound holds of the integers themselves. A product of two such numbers is at most 2^40, so the double
+precision products of a span of 4096 rows stay below 2^53 and BLAS adds them without rounding. Across spans sums go on
+in two 64-bit limbs. What one row does depends on that row and on released values alone, so declared sensitivities are
+true of the program and not only of the formula.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .source import Array
+from .span import Span
+
+BITS = 20
+ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
+SQUARE = float(1 << 2 * BITS)
+THETA_BITS = 53 - BITS
+_LIMB = 32
+_LIMB_MASK = np.int64((1 << _LIMB) - 1)
+
+
+@dataclass(frozen=True)
+class FixedPointSpan:
+    """Whole-numbered rows of norm at most 2^20 and targets of at most 2^20, held as doubles."""
+
+    rows: Array
+    target: Array
+
+    @classmethod
+    def of(cls, span: Span) -> "FixedPointSpan":
+        """Round the rows of a span."""
+        p = span.features.shape[1]
+        width = p + (span.constant is not None)
+        # Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products below.
+        scale = ONE - 0.5 * np.sqrt(width) - 1.0
+        rows = np.empty((len(span.features), width))
+        np.multiply(span.features, span.weight * scale, out=rows[:, :p])
+        if span.constant is not None:
+            rows[:, p] = np.broadcast_to(span.constant[:, 0] * scale, len(rows))
+        np.rint(rows, out=rows)
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if squares.max(initial=0.0) > SQUARE:
+            rows[squares > SQUARE] = 0.0
+        return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE))
+
+    def gram(self) -> tuple[Array, Array]:
+        """Return rows.T @ rows in limbs."""
+        return to_limbs(self.rows.T @ self.rows)
+
+    def gram_with_target(self) -> tuple[Array, Array]:
+        """Return [rows, target].T @ [rows, target] in limbs."""
+        joined = np.column_stack((self.rows, self.target))
+        return to_limbs(joined.T @ joined)
+
+    def clipped_gradient(self, theta: Array, exponent: Array, residual_bound: float) -> tuple[Array, Array]:
+        """Return clip(residuals).T @ rows in limbs, with residuals in steps of ``residual_bound`` / 2^20."""
+        steps = np.rint(self._residuals(theta, exponent) * (ONE / residual_bound))
+        np.clip(steps, -ONE, ONE, out=steps)
+        return to_limbs(steps.T @ self.rows)
+
+    def norm_clipped_gradient(self, theta: Array, exponent: Array, norm_bound: float) -> tuple[Array, Array]:
+        """Return the sum of rows times residuals, each of norm at most 2^40, in steps of ``norm_bound`` / 2^40."""
+        steps = np.trunc(self._residuals(theta, exponent) * (ONE / norm_bound))
+        norms = np.sqrt(np.einsum("ij,ij->i", self.rows, self.rows))
+        # Rounded down, with more room than the square root and the quotient can err by.
+        level = np.floor(SQUARE / (np.maximum(norms, 1.0) * (1.0 + 2.0**-48)))[:, None]
+        np.clip(steps, -level, level, out=steps)
+        return to_limbs(steps.T @ self.rows)
+
+    def _residuals(self, theta: Array, exponent: Array) -> Array:
+        """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
+        product: Array = self.rows @ theta.T
+        product *= 2.0 ** -(exponent + BITS)
+        return np.subtract((self.target / ONE)[:, None], product, out=product)
+
+
+def quantised(theta: Array) -> tuple[Array, Array]:
+    """Return whole numbers and exponents with theta near numbers * 2^-exponent, small enough for exact products.
+
+    2^20 times the norm of each row of numbers is at most 2^53, so no partial sum of a product with a row rounds.
+    Where theta is too large for that, it is saturated.
+    """
+    norms = np.sqrt(np.einsum("ij,ij->i", theta, theta))
+    largest = 2.0**THETA_BITS - np.sqrt(theta.shape[1])
+    with np.errstate(divide="ignore", over="ignore"):
+        exponent = np.floor(np.log2(largest) - np.log2(norms))
+    exponent = np.clip(np.nan_to_num(exponent, nan=0.0, posinf=THETA_BITS, neginf=-900.0), -900.0, THETA_BITS)
+    numbers = np.rint(theta * 2.0 ** exponent[:, None])
+    too_long = ~(np.einsum("ij,ij->i", numbers, numbers) <= 2.0 ** (2 * THETA_BITS))
+    numbers[too_long] = 0.0
+    return numbers, exponent
+
+
+def to_limbs(values: Array) -> tuple[Array, Array]:
+    """Split whole-numbered doubles below 2^53 into high and low limbs that can be added 2^31 times."""
+    whole = values.astype(np.int64)
+    return whole >> _LIMB, whole & _LIMB_MASK
+
+
+def from_limbs(high: Array, low: Array) -> Array:
+    """Join sums of limbs: as 64-bit integers where they fit, else as Python integers."""
+    if np.abs(high).max(initial=0) < 1 << 29 and low.max(initial=0) < 1 << 61:
+        return np.asarray((high << _LIMB) + low)
+    return np.asarray(high.astype(object) * (1 << _LIMB) + low.astype(object))

@@ -1,0 +1,81 @@
+"""A few thousand bounded rows in floating point, and the sums that statistics are made of."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .source import Array
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bounded rows (weight * features, constant) and their targets.
+
+    Keeping the weight of each row apart from its features saves a copy of the features in every pass. ``weight`` and
+    ``constant`` are columns with one entry per row, or with one entry for all rows.
+    """
+
+    features: Array
+    weight: Array  # of the features; includes division by the row norm
+    constant: Array | None  # the intercept's coordinate
+    target: Array
+
+    def dot(self, theta: Array) -> Array:
+        """Return rows @ theta.T for ``theta`` of shape (trials, coordinates)."""
+        p = self.features.shape[1]
+        product: Array = self.features @ theta[:, :p].T
+        product *= self.weight
+        if self.constant is not None:
+            product += self.constant * theta[:, p]
+        return product
+
+    def residuals(self, theta: Array) -> Array:
+        """Return target - rows @ theta.T, of shape (rows, trials)."""
+        product = self.dot(theta)
+        return np.subtract(self.target[:, None], product, out=product)
+
+    def squared_norms(self) -> Array:
+        """Return the squared norm of each row."""
+        squares = np.einsum("ij,ij->i", self.features, self.features) * self.weight[:, 0] ** 2
+        return np.asarray(squares if self.constant is None else squares + self.constant[:, 0] ** 2)
+
+    def transposed_dot(self, values: Array) -> Array:
+        """Return values.T @ rows for ``values`` of shape (rows, trials)."""
+        product: Array = (values * self.weight).T @ self.features
+        if self.constant is None:
+            return product
+        return np.concatenate((product, (values * self.constant).sum(axis=0)[:, None]), axis=1)
+
+    def gram(self) -> tuple[Array]:
+        """Return rows.T @ rows."""
+        p = self.features.shape[1]
+        # One weight for all rows, the common case, is applied to the product instead of to a copy of the rows.
+        shared = float(self.weight[0, 0]) if self.weight.size == 1 else 1.0
+        rows = self.features if self.weight.size == 1 else self.features * self.weight
+        result = np.empty((p + (self.constant is not None),) * 2)
+        result[:p, :p] = (rows.T @ rows) * shared**2
+        if self.constant is not None:
+            column = np.broadcast_to(self.constant[:, 0], len(rows))
+            result[p, :p] = result[:p, p] = (column @ rows) * shared
+            result[p, p] = column @ column
+        return (result,)
+
+    def gram_with_target(self) -> tuple[Array]:
+        """Return [rows, target].T @ [rows, target]."""
+        cross = self.transposed_dot(self.target[:, None])
+        return (np.block([[self.gram()[0], cross.T], [cross, np.array([[self.target @ self.target]])]]),)
+
+    def clipped_gradient(self, theta: Array, residual_bound: float) -> tuple[Array]:
+        """Return clip(residuals).T @ rows."""
+        residuals = self.residuals(theta)
+        np.clip(residuals, -residual_bound, residual_bound, out=residuals)
+        return (self.transposed_dot(residuals),)
+
+    def norm_clipped_gradient(self, theta: Array, norm_bound: float) -> tuple[Array]:
+        """Return the sum of rows times residuals, each shrunk to a norm of at most the bound."""
+        residuals = self.residuals(theta)
+        # Shrinking x r to norm C is the same as clipping r to C / |x|.
+        with np.errstate(over="ignore"):
+            level = norm_bound / np.maximum(np.sqrt(self.squared_norms()), np.finfo(float).tiny)[:, None]
+        np.clip(residuals, -level, level, out=residuals)
+        return (self.transposed_dot(residuals),)

@@ -1,0 +1,109 @@
+"""Gaussian noise rounded to integers, exactly in law.
+
+`rounded_gaussian` returns round(scale * z) for ideal standard normals z. For an integer v, v + round(scale * z) equals
+round(v + scale * z), so adding the result to integers is post-processing of the ideal continuous Gaussian mechanism.
+
+Method. Two ideal uniforms give two normals r cos(t) and r sin(t), with r = sqrt(-2 log U) and t = 2 pi V. The first
+64 bits of U and V are drawn at once for all pairs, and a double-precision pass settles every pair in which both
+scaled normals are farther from a half-integer than its error bound. The remaining pairs are settled by ball
+arithmetic, on the same bits, extended as far as necessary (see `ideal`). Both members of a pair are settled together
+because they share their uniforms. Half-integers have probability zero, so this ends.
+
+The error bound. Let w be the first 64 bits of U, as an integer. The double-precision pass evaluates U at
+(w + 1/2) / 2**64 and is believed only for 2**40 <= w < 2**64 - 2**53.
+
+* For U below 1/2 this value has a relative error below 2**-51 + 1 / 2w, hence -log U an absolute one: at most 2**-40,
+  where -log U > 16, for w near 2**40, and in every case a relative error below 2**-44. For U above 1/2 the value has
+  an absolute error below 2**-53 + 2**-65, where -log U >= 2**-11. So -log U has a relative error below 2**-41.9, r of
+  2**-42.9.
+* The angle has an error below 2 pi * 2**-51 < 2**-48; cosine and sine are Lipschitz with constant 1.
+* The logarithm is assumed to have a relative error, cosine and sine an absolute error, of at most 2**-42. NumPy holds
+  its implementations to 4 units in the last place, 2**-50; the tests compare them with Arb.
+* Square root, products and the scale as a double contribute factors within 1 +- 2**-53, four of them.
+
+Altogether |computed - scale z| <= scale r (2**-42.9 + 2**-43 + 2**-42 + 2**-48 + 2**-50) < scale r 2**-40.9. The
+bound used is scale r 2**-40. What it has to spare also covers the rounding of the comparison itself, below 2**-53,
+because scale r > 0.4 wherever the comparison is close.
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq
+from numpy.typing import NDArray
+
+from ..randomness import WORD_BITS, Bits
+from .ideal import IdealUniforms, nearest_integer, normals
+
+_ERROR_BOUND = 2.0**-40
+_SMALLEST_BELIEVED = np.uint64(2**40)
+_LARGEST_BELIEVED = np.uint64(2**64 - 2**53 - 1)
+_PAIRS_PER_BLOCK = 1 << 14
+_GUARD_BITS = 32
+
+
+def rounded_gaussian(
+    scale: Fraction | float, shape: int | tuple[int, ...], *, bits: Bits
+) -> NDArray[np.int64] | NDArray[np.object_]:
+    """Return independent draws of round(scale * z), z standard normal, exactly in law; a float scale is taken exactly.
+
+    Takes a number of words from `bits` that depends on `shape` only. The array is of int64 for scales up to 2**53
+    (short of an event of probability below exp(-2**19)) and of Python integers beyond.
+    """
+    exact_scale = _positive(scale)
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    count = math.prod(sizes)
+    pairs = (count + 1) // 2
+    more = bits.spawn()
+    draws: NDArray[Any] = np.empty((2, pairs), dtype=np.int64 if exact_scale <= 2**53 else object)
+    for start in range(0, pairs, _PAIRS_PER_BLOCK):
+        stop = min(start + _PAIRS_PER_BLOCK, pairs)
+        words = bits.words(2 * (stop - start)).reshape(2, -1)
+        draws[:, start:stop], settled = _in_double_precision(words, exact_scale)
+        rest = np.flatnonzero(~settled)
+        if rest.size:
+            exact = _in_balls(words[:, rest], exact_scale, more)
+            if np.abs(exact).max() >= 2**63:
+                draws = draws.astype(object)
+            draws[:, start + rest] = exact
+    return draws.reshape(-1)[:count].reshape(sizes)
+
+
+def _positive(scale: Fraction | float) -> Fraction:
+    if (isinstance(scale, float) and not math.isfinite(scale)) or scale <= 0:
+        raise ValueError(f"scale must be positive and finite, got {scale!r}.")
+    return Fraction(scale)
+
+
+def _in_double_precision(words: NDArray[np.uint64], scale: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Rounded pairs, zero where not settled, and which pairs are settled."""
+    radial, angular = words
+    # Every larger scale leaves every pair open, as 2**64 does: r exceeds 2**-5 for the words believed.
+    radius = float(min(scale, Fraction(2**64))) * np.sqrt(-2.0 * np.log(_midpoints(radial)))
+    angle = 2.0 * np.pi * _midpoints(angular)
+    scaled = np.stack([radius * np.cos(angle), radius * np.sin(angle)])
+    nearest = np.rint(scaled)
+    clear = (np.abs(scaled - nearest) + _ERROR_BOUND * radius < 0.5).all(axis=0)
+    settled = clear & (radial >= _SMALLEST_BELIEVED) & (radial <= _LARGEST_BELIEVED)
+    return np.where(settled, nearest, 0.0).astype(np.int64), settled
+
+
+def _midpoints(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    return (words.astype(np.float64) + 0.5) * 2.0**-WORD_BITS
+
+
+def _in_balls(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> NDArray[np.object_]:
+    """Rounded pairs, reading as many further bits as their rounding takes."""
+    uniforms = IdealUniforms(words.T.ravel().tolist(), more)
+    magnitude_bits = math.ceil(scale).bit_length()
+    while uniforms.depth < magnitude_bits + _GUARD_BITS:
+        uniforms.extend()
+    while True:
+        with ctx.workprec(uniforms.depth + magnitude_bits + _GUARD_BITS):
+            factor = arb(fmpq(scale.numerator, scale.denominator))
+            rounded = [nearest_integer(factor * normal) for normal in normals(uniforms.balls())]
+        if None not in rounded:
+            return np.array(rounded, dtype=object).reshape(-1, 2).T
+        uniforms.extend()
