@@ -28,6 +28,9 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "budget_ledger": {"privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},
     "reference": {"data", "linalg", "errors"},
+    "synthetic": {"data", "errors"},
+    "utility": {"privacy", "errors"},
+    "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
 ESTIMATORS = {
     "estimators": {
@@ -40,7 +43,8 @@ ESTIMATORS = {
         "statistics",
         "model_file",
         "errors",
-    }
+    },
+    "named_estimators": {"estimators", "algorithms", "data", "errors"},
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}
 BUILT_ON_THE_PUBLIC_NAMES = {
@@ -60,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "typer", "rich"}
 
 RANDOM_SOURCES = {"os.urandom", "numpy.random", "random", "secrets"}
-DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference"}
+DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference", "synthetic"}
 
 
 def source_files() -> list[Path]:
