@@ -28,7 +28,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "budget_ledger": {"privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},
     "reference": {"data", "linalg", "errors"},
-    "synthetic": {"data", "errors"},
+    "synthetic": {"data", "randomness", "errors"},
     "utility": {"privacy", "errors"},
     "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "typer", "rich"}
 
 RANDOM_SOURCES = {"os.urandom", "numpy.random", "random", "secrets"}
-DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference", "synthetic"}
+DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference"}
 
 
 def source_files() -> list[Path]:
