@@ -1,0 +1,55 @@
+"""The commands by name, and how arguments reach them."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ..errors import ParameterError
+from .bench import bench
+from .bounds_template import bounds_template
+from .cost import cost
+from .demo import demo
+from .fit import fit
+from .predict import predict
+
+# Bad usage has a base class that typer exports only through its children.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+app = typer.Typer(name="dpols", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
+
+
+@app.callback(invoke_without_command=True)
+def dpols(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Linear regression with a differential privacy guarantee, and what it costs.
+
+    Start with "dpols demo", or with your own table: "dpols bounds-template", then "dpols fit", then "dpols predict".
+    """
+    if version:
+        from .. import __version__
+
+        typer.echo(f"dpols {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for command in (fit, predict, bounds_template, cost, demo):
+    app.command()(command)
+app.add_typer(bench, name="bench")
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run one command and return its exit code; errors are the caller's to show."""
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="dpols", standalone_mode=False)
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        command = "dpols" if context is None else context.command_path
+        message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+        raise ParameterError(f"{message}. See {command} --help.") from None
+    except typer.Abort:
+        return 130
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,39 @@
+"""``dpols bounds-template``: a bounds file to fill in."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import DataError, ParameterError
+from . import bounds_file
+from . import options as given
+from .console import out as console
+from .output import check_output, write_text
+from .tables import column_types
+
+
+def bounds_template(
+    data: given.DataFile,
+    target: given.Target,
+    out: Annotated[Path, typer.Option(help='TOML file to write, or "-" to print it.')] = Path("bounds.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write a bounds file with the column names of a table and limits to fill in.
+
+    Reads the header only, never a row: the limits must come from public knowledge.
+    """
+    columns = column_types(data)
+    if target not in columns:
+        raise DataError(f"--target {target!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    text = bounds_file.bounds_template(columns, target)
+    if str(out) == "-":
+        typer.echo(text, nl=False)
+        return
+    check_output(out, inputs=(data,))
+    if out.exists() and not force:
+        raise ParameterError(
+            f"{str(out)!r} exists and may hold limits; choose another --out, or replace it by --force."
+        )
+    write_text(out, [text])
+    console.print(f"Fill in low and high in {out}, then pass it to dpols fit --bounds {out}")

@@ -1,0 +1,92 @@
+"""``dpols fit``: a private regression on a table in a file."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import BoundsError
+from . import options as given
+from .bounds_file import feature_names, read_bounds
+from .console import out as console
+from .console import working
+from .output import check_output
+from .show import show_report
+from .tables import read_columns
+
+
+class BadRows(StrEnum):
+    RAISE = "raise"
+    ZERO = "zero"
+
+
+def fit(
+    data: given.DataFile,
+    target: given.Target,
+    bounds: Annotated[
+        Path, typer.Option(help='TOML file with the public range of each column; see "dpols bounds-template".')
+    ],
+    epsilon: given.Epsilon,
+    delta: given.Delta,
+    out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
+    method: given.Method = "ihm",
+    numeric: Annotated[
+        str | None, typer.Option(help="Arithmetic of the run, by default that of PrivateLinearRegression.")
+    ] = None,
+    accounting: given.AccountingOption = given.Accounting.EXACT,
+    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    no_intercept: given.NoIntercept = False,
+    option: given.MethodOptions = None,
+    bad_rows: Annotated[
+        BadRows,
+        typer.Option(help="Rows with missing or infinite values: refuse them, or count each as zeros without a word."),
+    ] = BadRows.RAISE,
+    random_state: Annotated[
+        int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
+    ] = None,
+    json: given.Json = False,
+) -> None:
+    """Fit a private linear regression on a CSV or Parquet file.
+
+    Prints the coefficients and the privacy report, and saves the model. Only the columns that the bounds file names are
+    used. Everything is checked before anything is released, so an error costs no budget.
+    """
+    from ..estimators import PrivateLinearRegression
+
+    rule = given.parsed_delta(delta, epsilon)
+    declared = read_bounds(bounds)
+    model = PrivateLinearRegression(
+        epsilon=epsilon,
+        delta=rule,
+        bounds=declared,
+        fit_intercept=not no_intercept,
+        method=method,
+        accounting=accounting.value,
+        neighbours=neighbours.value,
+        options=given.parsed_options(method, option),
+        bad_rows=bad_rows.value,
+        random_state=random_state,
+    )
+    if numeric is not None:
+        model.set_params(numeric=numeric)
+    features = feature_names(declared)
+    if target in features:
+        raise BoundsError(
+            f"--target {target!r} is also a feature in {str(bounds)!r}; delete its [features] table there."
+        )
+    check_output(out, inputs=(data, bounds))
+    with working(f"Reading {data.name}"):
+        table = read_columns(data, [*features, target])
+    with working("Fitting"):
+        model.fit(table, target)
+    try:
+        model.save(out)
+    finally:
+        # The budget is spent by now: what was released is shown even where the file cannot be written.
+        if json:
+            typer.echo(model.privacy_report_.to_json())
+        else:
+            show_report(model.privacy_report_)
+    if not json:
+        console.print(f"Model saved to {out}")

@@ -1,0 +1,105 @@
+"""Options that several commands share, and how their text becomes values."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from ..errors import ParameterError
+
+
+class Accounting(StrEnum):
+    EXACT = "exact"
+    PAPER = "paper"
+
+
+class Neighbours(StrEnum):
+    ZERO_OUT = "zero-out"
+    REPLACE_ONE = "replace-one"
+
+
+DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="Table to read: a .csv or .parquet file.")]
+Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
+Epsilon = Annotated[
+    float, typer.Option(help="Privacy loss allowed: smaller is more private. Typical values lie between 0.1 and 10.")
+]
+Delta = Annotated[
+    str,
+    typer.Option(
+        help="Probability with which the loss may be larger: far below 1 / rows, or the rule '1/n^2' of the number of "
+        "rows n."
+    ),
+]
+Method = Annotated[str, typer.Option(help="Algorithm.")]
+AccountingOption = Annotated[
+    Accounting, typer.Option(help="How the noise is calibrated: jointly and exactly, or as published.")
+]
+NeighboursOption = Annotated[
+    Neighbours, typer.Option(help="Which two data sets the guarantee makes hard to tell apart.")
+]
+NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no intercept.")]
+MethodOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="Further choice of the method, such as n_iterations=5. Repeatable."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def parsed_delta(text: str, epsilon: float) -> float | str:
+    """Return delta as a number or a rule, after checking the budget as far as the number of rows does not matter."""
+    from ..estimators import delta_from_rule
+    from ..privacy import PrivacyBudget
+
+    try:
+        delta: float | str = float(text)
+    except ValueError:
+        delta = text
+    PrivacyBudget(epsilon, delta_from_rule(delta, 1000) if isinstance(delta, str) else delta)
+    return delta
+
+
+def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:
+    """Return options of a method from texts NAME=VALUE, each with a value of the right type.
+
+    >>> parsed_options("ihm", ["n_iterations=5", "ridge=true", "eigenvalue=off"])
+    {'n_iterations': 5, 'ridge': True, 'eigenvalue': 'off'}
+    """
+    from ..algorithms import algorithm
+
+    types = get_type_hints(algorithm(method).plan)
+    names = [name for name in types if name not in ("budget", "n_rows", "n_features", "accounting", "return")]
+    options: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, _, text = pair.partition("=")
+        if not text:
+            raise ParameterError(f"--option {pair!r} must have the form NAME=VALUE, such as n_iterations=5.")
+        if name not in names:
+            raise ParameterError(f"--option {pair!r}: {method} has no option {name!r}; it has {', '.join(names)}.")
+        if name in options:
+            raise ParameterError(f"--option {name!r} is given twice; give it once.")
+        options[name] = _value(text)
+        if not _is_a(options[name], types[name]):
+            kind = getattr(types[name], "__name__", types[name])
+            raise ParameterError(f"--option {pair!r} has a value of the wrong type; {name} is of type {kind}.")
+    return options
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    try:
+        return isinstance(value, kind) or (isinstance(value, int) and isinstance(1.0, kind))
+    except TypeError:  # a choice of words, which the plan itself checks
+        return True

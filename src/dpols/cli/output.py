@@ -1,0 +1,37 @@
+"""Files that the commands write: checked before the work, then written as a whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import ParameterError
+
+
+def check_output(path: Path, *, inputs: Iterable[Path] = ()) -> None:
+    """Make sure that a file can be written, so that no budget is spent on a result that would be lost."""
+    if path.is_dir():
+        raise IsADirectoryError(f"--out {str(path)!r} is a folder; name a file in it.")
+    for given in inputs:
+        if path.exists() and given.exists() and path.samefile(given):
+            raise ParameterError(f"--out {str(path)!r} would overwrite a file that is read; choose another name.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        folder = str(path.parent)
+        raise type(error)(f"cannot write to the folder {folder!r} of --out: {error.strerror}.") from None
+
+
+def write_text(path: Path, lines: Iterable[str]) -> None:
+    """Write text so that a reader sees the old file or the whole new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,45 @@
+"""A privacy report for people: what came out, what it cost, what was assumed."""
+
+from typing import TYPE_CHECKING
+
+from .console import number, out, print_table
+
+if TYPE_CHECKING:
+    from ..report import PrivacyReport
+
+
+def show_report(report: "PrivacyReport") -> None:
+    """Print a report as tables that fit 80 columns."""
+    if report.seeded:
+        out.print("NOT PRIVATE: --random-state was given; who knows the seed can remove the noise.", style="bold red")
+        out.print()
+    print_table(
+        "Coefficients, in the units of the data",
+        ("feature", ">coefficient", ">std of the privacy noise"),
+        [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
+    )
+    show_cost(report)
+
+
+def show_cost(report: "PrivacyReport") -> None:
+    """Print everything but the coefficients."""
+    print_table(
+        "Privacy report",
+        ("", ""),
+        [
+            ("asked", f"epsilon = {report.asked.epsilon:.6g}, delta = {report.asked.delta:.4g}"),
+            ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, from the recorded releases"),
+            ("neighbours", report.relation_in_words),
+            ("numeric mode", report.numeric_in_words),
+            ("method", f"{report.title} ({report.method}), {report.accounting} accounting"),
+            ("data", f"{report.n_rows:,} rows, {report.n_features} coefficients"),
+            ("assumed public", "; ".join(report.assumed_public)),
+            ("verdict", f"{report.verdict}: {report.verdict_reason}"),
+        ],
+    )
+    print_table(
+        "Releases",
+        (">times", "what", "noise"),
+        [(str(line.times), line.what, line.describe()) for line in report.lines],
+    )
+    print_table("Declared bounds; values outside are clipped", ("", ""), report.bounds)
