@@ -51,6 +51,7 @@ CASES = (
 )
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_method = pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=str)
+every_numeric = pytest.mark.parametrize("numeric", ["float", "exact"])
 
 
 def ihm_gaussians(plan: Any) -> list[tuple[int, float]]:
@@ -63,17 +64,16 @@ def ihm_gaussians(plan: Any) -> list[tuple[int, float]]:
 GAUSSIANS: dict[str, Callable[[Any], list[tuple[int, float]]]] = {"ihm": ihm_gaussians}
 
 
-def implied_draws(case: Case, plan: Any) -> tuple[int, int]:
-    """How many normal and chi-square variables the plan's releases need in one trial."""
-    normals, chi_squares = sum(size for size, _ in GAUSSIANS[case.method](plan)), 0
-    assert len(GAUSSIANS[case.method](plan)) == sum(isinstance(r, GaussianRelease) for r in plan.releases)
-    d = plan.n_features
-    for release in plan.releases:
-        if isinstance(release, MixingRelease):
-            explicit = release.rows < d
-            normals += d * release.rows if explicit else d * (d - 1) // 2
-            chi_squares += 0 if explicit else d
-    return normals, chi_squares
+def implied_gaussians(case: Case, plan: Any) -> list[int]:
+    """How many numbers each Gaussian release of the plan adds noise to."""
+    gaussians = GAUSSIANS[case.method](plan)
+    assert len(gaussians) == sum(isinstance(release, GaussianRelease) for release in plan.releases)
+    return [size for size, _ in gaussians]
+
+
+def implied_sketches(plan: Any) -> list[int]:
+    """How many rows each sketch of the plan has."""
+    return [release.rows for release in plan.releases if isinstance(release, MixingRelease)]
 
 
 def problem(n_rows: int = 400, n_features: int = 4, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -92,9 +92,10 @@ def bounded(
     fit_intercept: bool = False,
     columns: Sequence[str] | None = None,
     bad_rows: Any = "raise",
+    numeric: Any = "float",
 ) -> BoundedRows:
     """Rows behind their bounds; by default rows of norm 1 and targets in [-1, 1], which map to themselves."""
     X, y = np.asarray(X), np.asarray(y)
     bounds = bounds or Bounds(x_norm=1.0, y_abs=1.0)
     row_map = bounds.row_map(n_features=X.shape[1], columns=columns, fit_intercept=fit_intercept)
-    return BoundedRows(ArraySource(X, y), row_map, bad_rows)
+    return BoundedRows(ArraySource(X, y), row_map, bad_rows, numeric)

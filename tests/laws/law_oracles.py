@@ -41,10 +41,10 @@ def explicit_rows(
     return np.array(rows).reshape(len(X), p + fit_intercept), np.array([float(v) for v in targets])
 
 
-def explicit_sketch(X: np.ndarray, *, rows: int, shift: float, rng: np.random.Generator) -> np.ndarray:
-    """S X + sqrt(shift) Xi, as the mixing mechanism is defined: (rows, d)."""
+def explicit_sketch(X: np.ndarray, *, trials: int, rows: int, shift: float, rng: np.random.Generator) -> np.ndarray:
+    """S X + sqrt(shift) Xi, as the mixing mechanism is defined: (trials, rows, d)."""
     n, d = X.shape
-    return rng.standard_normal((rows, n)) @ X + math.sqrt(shift) * rng.standard_normal((rows, d))
+    return rng.standard_normal((trials, rows, n)) @ X + math.sqrt(shift) * rng.standard_normal((trials, rows, d))
 
 
 def hessian_sketch_steps(X: np.ndarray, y: np.ndarray, sketches: np.ndarray, *, ridge: float = 0.0) -> np.ndarray:

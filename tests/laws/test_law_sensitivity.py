@@ -52,10 +52,15 @@ every_bounds = pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
 every_intercept = pytest.mark.parametrize("fit_intercept", [False, True], ids=["no-intercept", "intercept"])
 
 
-def neighbours(table, bounds, fit_intercept):
+def neighbours(table, bounds, fit_intercept, numeric="float"):
     """The rows, and the rows without the last; a row that is not there adds to each sum what a zero row does."""
-    kwargs = {"bounds": bounds, "fit_intercept": fit_intercept}
+    kwargs = {"bounds": bounds, "fit_intercept": fit_intercept, "numeric": numeric}
     return tuple(bounded(t[:, :-1].copy(), t[:, -1].copy(), **kwargs) for t in (table, table[:-1]))
+
+
+def moved_squared(more, less):
+    """The squared distance of two whole-numbered statistics, in Python's own integers."""
+    return sum((int(a) - int(b)) ** 2 for a, b in zip(more.value.ravel(), less.value.ravel(), strict=True))
 
 
 @every_bounds
@@ -125,6 +130,71 @@ def test_removing_a_row_moves_the_clipped_gradients_by_at_most_the_sensitivity(
         assert more.sensitivity == less.sensitivity == bound
         assert more.value.shape == theta.shape
         assert np.linalg.norm(more.value - less.value) <= bound * (1.0 + len(table) * ROUNDING)
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows, theta=thetas, bound=st.sampled_from([1e-3, 0.25, 1.0, 10.0]))
+def test_in_exact_arithmetic_sensitivities_hold_of_the_integers_themselves(bounds, fit_intercept, table, theta, bound):
+    theta = theta[None, : WIDTH + fit_intercept]
+    pair = neighbours(table, bounds, fit_intercept, "exact")
+    for more, less in (
+        [gram(r) for r in pair],
+        [gram_with_target(r) for r in pair],
+        [clipped_gradient(r, theta, residual_bound=bound) for r in pair],
+        [norm_clipped_gradient(r, theta, norm_bound=bound) for r in pair],
+    ):
+        assert more.exact
+        assert more.sensitivity == less.sensitivity == int(more.sensitivity)
+        assert moved_squared(more, less) <= int(more.sensitivity) ** 2
+
+
+@every_bounds
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows)
+def test_exact_and_floating_point_statistics_agree_to_the_grid_of_rows(bounds, fit_intercept, table):
+    theta = np.linspace(-1.0, 1.0, WIDTH + fit_intercept)[None]
+    (exact, _), (floating, _) = (neighbours(table, bounds, fit_intercept, numeric) for numeric in ("exact", "float"))
+    for statistic in (
+        gram,
+        gram_with_target,
+        lambda r: clipped_gradient(r, theta, residual_bound=0.5),
+        lambda r: norm_clipped_gradient(r, theta, norm_bound=0.5),
+    ):
+        one, other = statistic(exact), statistic(floating)
+        np.testing.assert_allclose(one.sensitivity * one.unit, other.sensitivity * other.unit, rtol=1e-15)
+        np.testing.assert_allclose(one.value.astype(float) * one.unit, other.value, atol=len(table) * 2.0**-16)
+
+
+near_ties = st.builds(
+    # Half-way between two whole numbers of the fixed-point grid, or a few units in the last place beside it.
+    lambda whole, nudge, width: (whole + 0.5) * (1.0 + nudge * 2.0**-52) / (2.0**20 - 0.5 * math.sqrt(width) - 1.0),
+    st.integers(-(2**20), 2**20),
+    st.integers(-3, 3),
+    st.sampled_from([3, 4]),
+)
+tied_rows = st.lists(st.tuples(*[near_ties] * (WIDTH + 1)), min_size=2, max_size=8).map(np.array)
+
+
+@pytest.mark.parametrize("name", ["unit norm", "features", "features and norm", "features and loose norm"])
+@every_intercept
+@settings(max_examples=40)
+@given(table=st.one_of(tied_rows, rows))
+def test_in_exact_arithmetic_a_sum_is_the_sum_of_what_each_row_gives_alone(name, fit_intercept, table):
+    """Else removing one row could move others, by their rounding, and no sensitivity would hold."""
+    theta = np.array([[0.3, -2.0, 1.0, 0.5]])[:, : WIDTH + fit_intercept]
+    together, *alone = (
+        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, numeric="exact")
+        for t in (table, *table[:, None])
+    )
+    for statistic in (
+        gram_with_target,
+        lambda r: clipped_gradient(r, theta, residual_bound=0.5),
+        lambda r: norm_clipped_gradient(r, theta, norm_bound=0.5),
+    ):
+        np.testing.assert_array_equal(statistic(together).value, sum(statistic(row).value for row in alone))
 
 
 @every_intercept
