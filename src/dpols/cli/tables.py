@@ -51,8 +51,8 @@ def _kind(path: Path) -> str:
 
 def _csv_header(path: Path) -> list[str]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
+        with path.open("rb") as file:  # as bytes, since text is decoded ahead of what is read
+            header = next(csv.reader(line.decode("utf-8-sig") for line in file), [])
     except (UnicodeDecodeError, csv.Error):
         raise DataError(f"{str(path)!r} is not CSV in UTF-8; convert it first.") from None
     if not header:
