@@ -246,7 +246,7 @@ def _newton_epsilon(loss: _Loss, log_target: float, start: float) -> float:
             private = epsilon
         else:
             low = epsilon
-        if -1e-10 <= gap <= 0.0 or private - low <= 1e-12 * private:
+        if -1e-10 <= gap <= 0.0 or (private < math.inf and private - low <= 1e-12 * private):
             return private
         # A tangent of a concave function lies above it: after one step epsilon comes from the private side.
         proposal = epsilon - gap / slope + (1e-12 * epsilon if gap > 0.0 else 0.0)
