@@ -342,7 +342,7 @@ def delta_from_rule(rule: str, n_rows: int) -> float:
     delta: float = float(n_rows) ** -float(match.group(1) or 1.0)
     if not 0.0 < delta < 1.0:
         raise ParameterError(
-            f"delta={rule!r} gives {delta:.3g} at n={n_rows} rows; it must lie strictly between 0 and 1."
+            f"delta={rule!r} gives {delta:.3g} at n_samples={n_rows}; it must lie strictly between 0 and 1."
         )
     return delta
 
