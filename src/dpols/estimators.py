@@ -246,6 +246,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         return source
 
     def _plan(self, method: Algorithm, budget: PrivacyBudget, n_rows: int, n_coordinates: int) -> Any:
+        if not isinstance(self.options, Mapping | None):
+            raise ParameterError(f"options={self.options!r} must be a mapping, for instance {{'n_iterations': 5}}.")
         options = dict(self.options or {})
         try:
             return method.plan(budget, n_rows=n_rows, n_features=n_coordinates, accounting=self.accounting, **options)
