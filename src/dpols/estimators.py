@@ -227,7 +227,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         if isinstance(y, str):
             if not is_table:
                 raise DataError(f"y={y!r} names a column, but X is not a table.")
-            return self._remember(as_source(X, y))
+            return self._remember(as_source(X, y), X)
         target = column_or_1d(check_array(y, ensure_2d=False, ensure_all_finite=False, dtype="numeric"), warn=True)
         if not is_table:
             rows = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False)
@@ -236,13 +236,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         source = as_source(X, target)
         if source.n_rows != len(target):
             raise DataError(f"X has {source.n_rows} rows but y has {len(target)} values; they must be equal.")
-        return self._remember(source)
+        return self._remember(source, X)
 
-    def _remember(self, source: RowSource) -> RowSource:
+    def _remember(self, source: RowSource, table: Any) -> RowSource:
         if source.n_rows < 1:
             raise DataError("the table has no rows (0 sample(s)); at least one is required.")
         self.n_features_in_ = source.n_features
-        self.feature_names_in_ = np.array(source.columns, dtype=object)
+        vars(self).pop("feature_names_in_", None)
+        # Like scikit-learn, take names for names where all of them are strings.
+        if all(isinstance(name, str) for name in getattr(table, "column_names", table.columns)):
+            self.feature_names_in_ = np.array(source.columns, dtype=object)
         return source
 
     def _plan(self, method: Algorithm, budget: PrivacyBudget, n_rows: int, n_coordinates: int) -> Any:
