@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 
 from .algorithms import Algorithm, Fit, algorithm
 from .data import ArraySource, BoundedRows, Bounds, RowMap, RowSource, as_source
+from .data.memory import real_numbers
 from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, NumericWarning, ParameterError
@@ -218,7 +219,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
 
     def _source(self, X: Any, y: Any) -> RowSource:
         """Turn the arguments of ``fit`` into a source of rows, as scikit-learn validates them."""
-        is_table = type(X).__module__.partition(".")[0] in _TABLES and getattr(X, "ndim", 2) == 2
+        is_table = type(X).__module__.partition(".")[0] in _TABLES and len(getattr(X, "shape", ())) == 2
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
@@ -228,9 +229,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             if not is_table:
                 raise DataError(f"y={y!r} names a column, but X is not a table.")
             return self._remember(as_source(X, y), X)
-        target = column_or_1d(check_array(y, ensure_2d=False, ensure_all_finite=False, dtype="numeric"), warn=True)
+        target = real_numbers(y, "y")
+        target = column_or_1d(check_array(target, ensure_2d=False, ensure_all_finite=False), warn=True)
         if not is_table:
-            rows = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False)
+            rows = validate_data(self, _matrix(X), dtype=(np.float64, np.float32), ensure_all_finite=False)
             check_consistent_length(rows, target)
             return ArraySource(rows, target.astype(np.float64, copy=False))
         source = as_source(X, target)
@@ -242,7 +244,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         if source.n_rows < 1:
             raise DataError("the table has no rows (0 sample(s)); at least one is required.")
         self.n_features_in_ = source.n_features
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         # Like scikit-learn, take names for names where all of them are strings.
         if all(isinstance(name, str) for name in getattr(table, "column_names", table.columns)):
             self.feature_names_in_ = np.array(source.columns, dtype=object)
@@ -364,6 +366,19 @@ def _bounds_text(bounds: Bounds, names: list[str], row_map: RowMap) -> tuple[tup
     if row_map.intercept is not None:
         rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))
     return tuple(rows)
+
+
+def _matrix(X: Any) -> Any:
+    """Refuse what is not a matrix of numbers, without quoting it; leave sparse ones and frames to scikit-learn."""
+    if hasattr(X, "toarray") or hasattr(X, "__dataframe__"):
+        return X
+    array = real_numbers(X, "X")
+    if array.ndim < 2:
+        raise DataError(
+            f"Expected 2D array, got {array.ndim}D array instead: X must have rows and columns. Reshape your data "
+            "with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one row."
+        )
+    return array
 
 
 def _one_of(name: str, value: Any, allowed: Any) -> Any:

@@ -76,8 +76,7 @@ def as_source(table: Any, target: Any) -> RowSource:
         "pyarrow": _pyarrow_reader,
     }
     if kind not in readers:
-        array = np.asarray(table)
-        return ArraySource(_numeric(array, "features"), _numeric(np.asarray(target), "target"))
+        return ArraySource(real_numbers(table, "features"), real_numbers(target, "target"))
     names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
     if len(set(names)) < len(names):
         raise DataError(f"column names must be unique, but are {names}.")
@@ -89,7 +88,7 @@ def as_source(table: Any, target: Any) -> RowSource:
         values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
     else:
         features = names
-        vector = _numeric(np.asarray(target), "target")
+        vector = real_numbers(target, "target")
         values = lambda start, stop: vector[start:stop]  # noqa: E731
     if not features:
         raise BoundsError("the table has no feature columns.")
@@ -98,16 +97,26 @@ def as_source(table: Any, target: Any) -> RowSource:
     return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
 
 
-def _numeric(values: Array, name: str) -> Array:
-    """Return real numbers as float32 or float64, without a copy where they already are."""
-    if values.dtype.kind == "c":
+def real_numbers(values: Any, name: str) -> Array:
+    """Return real numbers as an array of float32 or float64, without a copy where they already are.
+
+    What is refused is never quoted, as it would be by numpy and scikit-learn.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
-    if values.dtype in (np.dtype(np.float64), np.dtype(np.float32)):
-        return values
+    if array.dtype.kind in "mM":
+        raise DataTypeError(f"{name} must hold numbers, not {array.dtype}; convert dates to numbers of a public unit.")
+    if array.dtype in (np.dtype(np.float64), np.dtype(np.float32)):
+        return array
     try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} must hold numbers; could not convert {values.dtype} to float.") from None
+        if hasattr(values, "isna"):  # a pandas column, which may hold its own kind of missing value
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        return array.astype(np.float64)
+    except ValueError:
+        raise DataError(f"{name} must hold numbers; could not convert {array.dtype} to float.") from None
+    except TypeError:
+        raise DataTypeError(f"each argument must be a string of digits or a number, in all of {name}.") from None
 
 
 def _require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
@@ -122,7 +131,7 @@ def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     position = {str(name): i for i, name in enumerate(table.columns)}
     wanted = [position[name] for name in names]
     kinds = [table.dtypes.iloc[i] for i in wanted]
-    bad = [name for name, kind in zip(names, kinds, strict=True) if not _is_numeric_dtype(kind)]
+    bad = [name for name, i in zip(names, wanted, strict=True) if not _is_numeric_column(table.iloc[:, i])]
     _require_numeric(bad, names)
     whole = wanted == list(range(table.shape[1]))
 
@@ -135,9 +144,17 @@ def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     return read
 
 
-def _is_numeric_dtype(kind: Any) -> bool:
-    """Return whether a pandas dtype, numpy's or an extension's, holds real numbers or booleans."""
-    return getattr(kind, "kind", "O") in "fiub"
+def _is_numeric_column(column: Any) -> bool:
+    """Return whether a pandas column holds real numbers or booleans, be it as objects."""
+    if getattr(column.dtype, "kind", "O") in "fiub":
+        return True
+    if column.dtype != object:
+        return False
+    try:
+        column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _polars_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
