@@ -62,7 +62,7 @@ def test_an_option_that_one_accounting_lacks_leaves_the_other(cost):
         (["--epsilon", "0"], ["epsilon=0.0"]),
         (["--delta", "2"], ["delta=2.0"]),
         (["--rows", "0"], ["--rows"]),
-        (["--rows", "1"], ["1/n^2", "n=1"]),
+        (["--rows", "1"], ["delta", "between 0 and 1"]),
         (["--features", "0"], ["--features"]),
         (["--method", "ols"], ["method='ols'"]),
         (["--option", "n_iterations=0"], ["n_iterations=0"]),

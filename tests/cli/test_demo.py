@@ -20,7 +20,7 @@ def few_fits(monkeypatch):
 @pytest.mark.usefixtures("few_fits")
 def test_the_demo_prints_both_fits_and_leaves_files_to_go_on_with(dpols, tmp_path):
     done = dpols("demo", "--out", "demo", "--rows", "5000", "--epsilon", "2")
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
     for word in ("age", "smoker", "intercept", "least squares, NOT private", "epsilon = 2", "zero-out", "demo.png"):
         assert word in done.out
     files = {path.name for path in (tmp_path / "demo").iterdir()}

@@ -16,6 +16,12 @@ from .show import show_report
 from .tables import read_columns
 
 
+class Numeric(StrEnum):
+    AUTO = "auto"
+    EXACT = "exact"
+    FLOAT = "float"
+
+
 class BadRows(StrEnum):
     RAISE = "raise"
     ZERO = "zero"
@@ -32,8 +38,9 @@ def fit(
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
     method: given.Method = "ihm",
     numeric: Annotated[
-        str | None, typer.Option(help="Arithmetic of the run, by default that of PrivateLinearRegression.")
-    ] = None,
+        Numeric,
+        typer.Option(help="Arithmetic: exact, float (private in the real-number model only), or exact where possible."),
+    ] = Numeric.AUTO,
     accounting: given.AccountingOption = given.Accounting.EXACT,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
@@ -62,14 +69,13 @@ def fit(
         bounds=declared,
         fit_intercept=not no_intercept,
         method=method,
+        numeric=numeric.value,
         accounting=accounting.value,
         neighbours=neighbours.value,
         options=given.parsed_options(method, option),
         bad_rows=bad_rows.value,
         random_state=random_state,
     )
-    if numeric is not None:
-        model.set_params(numeric=numeric)
     features = feature_names(declared)
     if target in features:
         raise BoundsError(
