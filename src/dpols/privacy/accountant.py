@@ -109,18 +109,36 @@ class _Loss:
         bend = 0.0
         if self.terms and (epsilon > self.extreme) == removing:
             bend = 0.5 * width if removing else -0.5 * width
-        return self._integrate(epsilon, saddle, width, bend)
+        log_value, slope = self._integrate(epsilon, saddle, width, bend)
+        if saddle > 0.0:
+            return log_value, slope
+        # Left of a pole the integral lacks its residue: 1 at 0 and -exp(epsilon) at -1.
+        value = math.exp(log_value)
+        delta = -math.expm1(log_value) if saddle > -1.0 else value - math.expm1(epsilon)
+        derivative = -slope * value if saddle > -1.0 else slope * value - math.exp(epsilon)
+        return (math.log(delta), derivative / delta) if delta > 0.0 else (-math.inf, -math.inf)
 
     def _saddle(self, epsilon: float) -> tuple[float, float]:
-        """Return where K(t) - t epsilon - log t - log(1 + t) is least on (0, end), and its second derivative."""
+        """Return where K(t) - t epsilon - log |t| - log |1 + t| is least, and its second derivative there.
+
+        On (0, end) where epsilon exceeds the mean loss. Below it delta is close to 1, and the integrand would swing many
+        times before it decays; so take the point between the poles, or left of both where epsilon is below even the
+        mean loss under the second data set of the pair.
+        """
         variance = self.mu_squared + sum(half * a * a for half, a in self.terms)
+        gaps = sum(half * _gap(-a) for half, a in self.terms)
+        if epsilon < 0.5 * self.mu_squared + gaps:
+            if epsilon >= gaps - 0.5 * self.mu_squared - sum(half * a * a / (1.0 - a) for half, a in self.terms):
+                return self._stationary_point(epsilon, -0.5, -1.0, 0.0)
+            start = min((1.0 / a for _, a in self.terms if a > 0.0), default=math.inf)
+            return self._stationary_point(epsilon, -min(2.0, 0.5 + 0.5 * start), -start, -1.0)
         excess = epsilon - 0.5 * variance
-        low, high = 0.0, self.end
         t = (excess + math.sqrt(excess * excess + 6.0 * variance)) / (2.0 * variance)
         if excess < 0.0:
             t = 3.0 / (math.sqrt(excess * excess + 6.0 * variance) - excess)
-        if t >= high:
-            t = 0.5 * high
+        return self._stationary_point(epsilon, t if t < self.end else 0.5 * self.end, 0.0, self.end)
+
+    def _stationary_point(self, epsilon: float, t: float, low: float, high: float) -> tuple[float, float]:
         for _ in range(200):
             slope, curvature = self._saddle_derivatives(t, epsilon)
             if slope > 0.0:
@@ -131,8 +149,8 @@ class _Loss:
             step = slope / (curvature + slope / t) if curvature + slope / t > 0.0 else slope / curvature
             proposal = t - step
             if not low < proposal < high:
-                proposal = 0.5 * (low + high) if high < math.inf else 2.0 * t
-            if abs(proposal - t) <= 1e-7 * t:
+                proposal = 0.5 * (low + high) if high - low < math.inf else 2.0 * t
+            if abs(proposal - t) <= 1e-7 * min(abs(t), abs(1.0 + t)):
                 break
             t = proposal
         return t, self._saddle_derivatives(t, epsilon)[1]
@@ -161,8 +179,11 @@ class _Loss:
         parts = np.exp(exponent) * direction * ((saddle / t) * ((1.0 + saddle) / (1.0 + t)))
         parts[0] *= 0.5  # by symmetry the upper half counts twice, the node on the real axis once
         mass = _STEP / math.pi * float(parts.imag.sum())
+        most = _STEP / math.pi * float(np.abs(parts).sum())
+        if saddle > 0.0 and not mass > 1e-12 * most:
+            mass = most  # where log delta is so low that rounding hides the phases, its upper bound will do
         moment = _STEP / math.pi * float((parts * t).imag.sum())
-        top = self.cumulant(saddle) - saddle * epsilon - math.log(saddle) - math.log1p(saddle)
+        top = self.cumulant(saddle) - saddle * epsilon - math.log(abs(saddle)) - math.log(abs(1.0 + saddle))
         return top + math.log(mass), -moment / mass
 
     def _exponent(self, offset: np.ndarray, saddle: float, epsilon: float) -> np.ndarray:
@@ -249,7 +270,8 @@ def _newton_epsilon(loss: _Loss, log_target: float, start: float) -> float:
         if -1e-10 <= gap <= 0.0 or (private < math.inf and private - low <= 1e-12 * private):
             return private
         # A tangent of a concave function lies above it: after one step epsilon comes from the private side.
-        proposal = epsilon - gap / slope + (1e-12 * epsilon if gap > 0.0 else 0.0)
+        newton = epsilon - gap / slope if slope < 0.0 else math.inf  # flat where delta rounds to 1
+        proposal = newton + (1e-12 * epsilon if gap > 0.0 else 0.0)
         if proposal <= 0.0 and low == 0.0 and loss.log_delta_and_slope(0.0)[0] <= log_target:
             return 0.0
         if not low < proposal < private:

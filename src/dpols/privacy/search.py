@@ -9,8 +9,9 @@ from ..errors import CalibrationError
 from .budget import PrivacyBudget
 
 _TOLERANCE = 1e-10
-# Relative margin on delta that covers the rounding errors of the delta that is searched.
-_ROUNDING = 1e-9
+# Relative margin on delta that covers the rounding errors of the delta that is searched; a little more than that of
+# `epsilon_of`, whose answer for calibrated noise then never exceeds the budget.
+_ROUNDING = 2e-9
 
 
 def least_noise_for(
