@@ -1,18 +1,27 @@
-"""What every algorithm is: a plan made from public numbers, and a run that follows it."""
+"""What every algorithm is: a plan made from public numbers, and a run that follows it.
 
+Most plans fix every release in advance, and what they cost is computed jointly. A staged plan chooses the releases of
+a later stage from what an earlier one let out. Joint accounting does not cover that, although each choice alone would
+meet the budget; each stage has a budget of its own, fixed in advance, and the budgets add up.
+"""
+
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..privacy.budget import PrivacyBudget
-from ..privacy.releases import Release
+from ..errors import BudgetExceeded
+from ..privacy.accountant import epsilon_of
+from ..privacy.budget import Neighbours, PrivacyBudget
+from ..privacy.releases import OpaqueRelease, Release
 from ..randomness import Bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Accounting = Literal["exact", "paper"]
+Stages = tuple[tuple[Release, ...], ...]  # the releases of each stage
 
 
 class Plan(Protocol):
@@ -27,13 +36,27 @@ class Plan(Protocol):
         """What each release is of, in the same order."""
 
 
+@runtime_checkable
+class StagedPlan(Plan, Protocol):
+    """A plan whose later releases depend on earlier ones; its ``releases`` are black boxes, one for each stage."""
+
+    @property
+    def stage_budgets(self) -> tuple[PrivacyBudget, ...]:
+        """What each stage may cost, whatever the earlier ones let out."""
+
+    def allows(self, stages: Stages) -> bool:
+        """Whether these recorded releases are one of the outcomes that the plan lists."""
+
+
 @dataclass(frozen=True)
 class Fit:
     """What a run lets out: nothing in it is exact. All arrays have a leading trial axis."""
 
     theta: Array
-    releases: tuple[Release, ...]
+    releases: tuple[Release, ...]  # where trials of a staged plan differ, those of the first
     transcript: dict[str, Array] = field(default_factory=dict, repr=False)
+    release_names: tuple[str, ...] | None = None  # None: those of the plan
+    stages: tuple[Stages, ...] | None = None  # of each trial of a staged plan
 
 
 @dataclass(frozen=True)
@@ -55,16 +78,75 @@ class Algorithm:
     plan: Callable[..., Any]
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
     evidence: Callable[[Any, Fit, int, float | None], Evidence] | None = None
-    exact_form: bool = True  # built on mechanisms that are exact in whole numbers, and on nothing else
+    exact_form: bool = True  # whether it can run in exact arithmetic: it uses the channel's own mechanisms only
 
 
-def plan_inputs(budget: PrivacyBudget, n_rows: int, n_features: int) -> tuple[int, int]:
-    """Check the public sizes that every plan starts from."""
-    from ..errors import ParameterError
+def planned_epsilon(plan: Plan, delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
+    """Return what a run of the plan costs at ``delta``: jointly, or for a staged plan the sum over its stages."""
+    if not isinstance(plan, StagedPlan):
+        return epsilon_of(plan.releases, delta, relation=relation)
+    epsilon = math.fsum(budget.epsilon for budget in plan.stage_budgets)
+    needed = math.fsum(budget.delta for budget in plan.stage_budgets)
+    if relation is Neighbours.REPLACE_ONE:
+        # Two zero-out steps of (e, d) are one step of (2 e, (1 + exp(e)) d).
+        epsilon, log_needed = 2.0 * epsilon, math.log(needed) + float(np.logaddexp(0.0, epsilon))
+    else:
+        log_needed = math.log(needed)
+    return epsilon if log_needed <= math.log(delta) + 1e-9 else math.inf
 
-    if not isinstance(budget, PrivacyBudget):
-        raise ParameterError(f"budget={budget!r} must be a PrivacyBudget.")
-    for name, value in (("n_rows", n_rows), ("n_features", n_features)):
-        if int(value) != value or value < 1:
-            raise ParameterError(f"{name}={value!r} must be a positive whole number.")
-    return int(n_rows), int(n_features)
+
+def spent_epsilon(plan: Plan, fit: Fit, delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
+    """Return what a fit cost at ``delta``, from its recorded releases.
+
+    Releases that were fixed in advance are accounted for jointly. A fit in stages costs the sum of what was reserved
+    for them, also where the outcome was a cheap one; BudgetExceeded is raised where a stage exceeded its part.
+    """
+    if fit.stages is None:
+        return epsilon_of(fit.releases, delta, relation=relation)
+    assert isinstance(plan, StagedPlan)
+    for stages in fit.stages:
+        for recorded, budget in zip(stages, plan.stage_budgets, strict=True):
+            spent = epsilon_of(recorded, budget.delta)
+            if not spent <= budget.epsilon * (1.0 + 1e-9):
+                raise BudgetExceeded(
+                    f"a stage cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} reserved for it; "
+                    "nothing is returned. Please report this as a bug of dpols."
+                )
+    return planned_epsilon(plan, delta, relation=relation)
+
+
+def follows(plan: Plan, fit: Fit) -> bool:
+    """Return whether the recorded releases are the plan's, or outcomes that a staged plan lists."""
+    if isinstance(plan, StagedPlan):
+        return fit.stages is not None and all(plan.allows(stages) for stages in fit.stages)
+    return fit.releases == plan.releases
+
+
+def names_of(plan: Plan, fit: Fit) -> tuple[str, ...]:
+    """Return what each recorded release is of."""
+    return plan.release_names if fit.release_names is None else fit.release_names
+
+
+def in_two_stages(budget: PrivacyBudget, first_share: float) -> tuple[PrivacyBudget, PrivacyBudget]:
+    """Split a budget by basic composition: a share of epsilon, and half of delta, for the first stage."""
+    first = PrivacyBudget(first_share * budget.epsilon, 0.5 * budget.delta)
+    # A hair less than the rest, so that rounding never lets the parts exceed the whole.
+    rest = 1.0 - 1e-12
+    return first, PrivacyBudget(rest * (budget.epsilon - first.epsilon), rest * (budget.delta - first.delta))
+
+
+def black_boxes(budgets: Sequence[PrivacyBudget]) -> tuple[Release, ...]:
+    """Return each stage as a black box of its budget: the worst that any outcome can be."""
+    return tuple(OpaqueRelease(budget.epsilon, budget.delta) for budget in budgets)
+
+
+def joined(fits: Sequence[Fit]) -> Fit:
+    """Put single trials, each with releases of its own, together."""
+    first = fits[0]
+    return Fit(
+        theta=np.concatenate([fit.theta for fit in fits]),
+        releases=first.releases,
+        transcript={name: np.concatenate([fit.transcript[name] for fit in fits]) for name in first.transcript},
+        release_names=first.release_names,
+        stages=tuple(stages for fit in fits for stages in fit.stages or ()),
+    )

@@ -24,7 +24,9 @@ from ..privacy.calibration import least_noise
 from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram
-from .base import Accounting, Array, Evidence, Fit, plan_inputs
+from .base import Accounting, Evidence, Fit
+from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
+from .options import plan_inputs
 
 EigenvalueRelease = Literal["auto", "on", "off"]
 
@@ -190,39 +192,23 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
     shift = float(fit.transcript["shift"][trial])
     stddev = plan.gradient_multiplier * plan.residual_bound
     pooled = sketches.mean(axis=0)
-    curvature = _without_shift(pooled, shift)
-    covariance = _noise_covariance(sketches, curvature, shift if plan.ridge else 0.0, stddev)
+    curvature = positive_part(pooled - shift * np.eye(plan.n_features))
+    target = curvature + (shift if plan.ridge else 0.0) * np.eye(plan.n_features)
+    covariance = noise_covariance_of_steps(map(inverse_symmetric, sketches), target, stddev)
     # Sum of squares at theta minus at 0: theta'X'X theta - 2 theta'X'y. The first gradient is the released X'y; that
     # theta was built from the same noise flatters it by at most stddev^2 times the trace of the first inverse.
     fitted = float(theta @ curvature @ theta)
     flattery = 2.0 * stddev**2 * float(np.trace(inverse_symmetric(sketches[0])))
-    change = fitted - 2.0 * float(first @ theta) + flattery
     mixing_noise = math.sqrt(2.0 / (plan.sketch_size * plan.n_iterations)) * float(theta @ pooled @ theta)
-    variance = (2.0 * stddev) ** 2 * float(theta @ theta) + mixing_noise**2
-    if constant is not None:
-        weight = plan.n_rows * constant**2
-        total = float(first[-1])
-        change += max(total**2 - stddev**2, 0.0) / weight
-        variance += (2.0 * total * stddev / weight) ** 2
-    return Evidence(covariance, change, math.sqrt(variance))
-
-
-def _noise_covariance(sketches: Array, curvature: Array, ridge: float, stddev: float) -> Array:
-    """Return the covariance of the last iterate that the gradients' noise causes, given the sketches."""
-    d = len(curvature)
-    target = curvature + ridge * np.eye(d)
-    covariance = np.zeros((d, d))
-    for sketch in sketches:
-        inverse = inverse_symmetric(sketch)
-        carry = np.eye(d) - inverse @ target
-        covariance = carry @ covariance @ carry.T + stddev**2 * inverse @ inverse
-    return covariance
-
-
-def _without_shift(pooled: Array, shift: float) -> Array:
-    """Return the positive part of the pooled sketch minus the shift: an estimate of X'X."""
-    values, vectors = np.linalg.eigh(pooled)
-    return np.asarray((vectors * np.maximum(values - shift, 0.0)) @ vectors.T)
+    return evidence_against_constant(
+        covariance,
+        fitted - 2.0 * float(first @ theta) + flattery,
+        (2.0 * stddev) ** 2 * float(theta @ theta) + mixing_noise**2,
+        total=float(first[-1]),
+        total_variance=stddev**2,
+        n_rows=plan.n_rows,
+        constant=constant,
+    )
 
 
 def _check(
