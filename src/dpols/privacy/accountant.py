@@ -121,9 +121,9 @@ class _Loss:
     def _saddle(self, epsilon: float) -> tuple[float, float]:
         """Return where K(t) - t epsilon - log |t| - log |1 + t| is least, and its second derivative there.
 
-        On (0, end) where epsilon exceeds the mean loss. Below it delta is close to 1, and the integrand would swing many
-        times before it decays; so take the point between the poles, or left of both where epsilon is below even the
-        mean loss under the second data set of the pair.
+        On (0, end) where epsilon exceeds the mean loss. Below it delta is close to 1, and the integrand would swing
+        many times before it decays; so take the point between the poles, or left of both where epsilon is below even
+        the mean loss under the second data set of the pair.
         """
         variance = self.mu_squared + sum(half * a * a for half, a in self.terms)
         gaps = sum(half * _gap(-a) for half, a in self.terms)

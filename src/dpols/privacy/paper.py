@@ -1,9 +1,9 @@
 """The paper's own accounting, kept apart: Renyi bounds, classical constants and budgets split by hand.
 
 It is a second accountant for reproducing published figures and for showing what exact accounting saves. Every bound
-here is an upper bound on what `dpols.privacy.epsilon_of` computes exactly. References: Lev et al., "Near-optimal private
-linear regression via iterative Hessian mixing" (Proposition 1, proof of Theorem 1); Canonne, Kamath and Steinke (2020)
-for the conversion from Renyi divergence.
+here is an upper bound on what `dpols.privacy.epsilon_of` computes exactly. References: Lev et al., "Near-optimal
+private linear regression via iterative Hessian mixing" (Proposition 1, proof of Theorem 1); Canonne, Kamath and
+Steinke (2020) for the conversion from Renyi divergence.
 """
 
 import math
@@ -80,6 +80,15 @@ def mixing_floor(budget: PrivacyBudget, *, sketch_size: int, sketches: int = 1, 
         return cost - budget.epsilon
 
     return _least_above(excess, math.log(_SMALLEST_FLOOR), f"no floor meets {budget} for {sketch_size} sketch rows.")
+
+
+def sketch_floor(budget: PrivacyBudget, *, rows: int) -> float:
+    """Return the least floor above 5/2 at which the Renyi bound of a sketch alone meets the budget."""
+
+    def excess(log_floor: float) -> float:
+        return mixing_renyi_epsilon(rows, math.exp(log_floor), budget.delta) - budget.epsilon
+
+    return _least_above(excess, math.log(_SMALLEST_FLOOR), f"no floor meets {budget} for {rows} sketch rows.")
 
 
 def ihm_noise(budget: PrivacyBudget, *, sketch_size: int, n_iterations: int) -> tuple[float, float]:
