@@ -23,7 +23,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "statistics": {"data", "errors"},
     "exact": {"randomness", "errors"},
     "mechanisms": {"exact", "privacy", "linalg", "randomness", "statistics", "errors"},
-    "algorithms": {"privacy", "data", "statistics", "mechanisms", "linalg", "randomness", "errors"},
+    "algorithms": {"utility", "privacy", "data", "statistics", "mechanisms", "linalg", "randomness", "errors"},
     "report": {"privacy", "errors"},
     "budget_ledger": {"privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},

@@ -1,8 +1,20 @@
 """The methods, one file each, and the table that names them."""
 
 from ..errors import ParameterError
-from . import ihm
-from .base import Algorithm, Evidence, Fit, Plan
+from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet
+from .base import (
+    Algorithm,
+    Evidence,
+    Fit,
+    Plan,
+    StagedPlan,
+    follows,
+    names_of,
+    planned_epsilon,
+    spent_epsilon,
+)
+
+_IHM_PAPER = "Lev et al., Near-optimal private linear regression via iterative Hessian mixing"
 
 ALGORITHMS: dict[str, Algorithm] = {
     row.name: row
@@ -10,10 +22,66 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             name="ihm",
             title="Iterative Hessian mixing",
-            reference="Lev et al., Near-optimal private linear regression via iterative Hessian mixing, Algorithm 1",
+            reference=f"{_IHM_PAPER}, Algorithm 1",
             plan=ihm.plan,
             run=ihm.run,
             evidence=ihm.evidence,
+        ),
+        Algorithm(
+            name="ihm-adaptive",
+            title="Iterative Hessian mixing, sketch size and iterations chosen privately",
+            reference=f"{_IHM_PAPER}, section on choosing parameters",
+            plan=ihm_adaptive.plan,
+            run=ihm_adaptive.run,
+            evidence=ihm_adaptive.evidence,
+        ),
+        Algorithm(
+            name="linmix",
+            title="Linear mixing",
+            reference=f"{_IHM_PAPER}, Algorithm 4",
+            plan=linmix.plan,
+            run=linmix.run,
+            evidence=linmix.evidence,
+        ),
+        Algorithm(
+            name="linmix-dynamic",
+            title="Linear mixing, sketch size chosen privately",
+            reference=f"{_IHM_PAPER}, Algorithm 5",
+            plan=linmix_dynamic.plan,
+            run=linmix_dynamic.run,
+            evidence=linmix_dynamic.evidence,
+        ),
+        Algorithm(
+            name="adassp",
+            title="Adaptive sufficient statistics perturbation",
+            reference="Wang, Revisiting differentially private linear regression (UAI 2018), Algorithm 2",
+            plan=adassp.plan,
+            run=adassp.run,
+            evidence=adassp.evidence,
+        ),
+        Algorithm(
+            name="boosted-adassp",
+            title="Boosted AdaSSP",
+            reference="Tang et al., Improved differentially private regression via gradient boosting (2024)",
+            plan=boosted_adassp.plan,
+            run=boosted_adassp.run,
+            evidence=boosted_adassp.evidence,
+        ),
+        Algorithm(
+            name="dp-gd",
+            title="Private gradient descent",
+            reference=f"Brown et al., Private gradient descent for linear regression (2024); {_IHM_PAPER}, Algorithm 7",
+            plan=dp_gd.plan,
+            run=dp_gd.run,
+            evidence=dp_gd.evidence,
+        ),
+        Algorithm(
+            name="sheffet",
+            title="Sheffet's fixed sketch",
+            reference="Sheffet, Differentially private ordinary least squares (ICML 2017), Algorithm 1",
+            plan=sheffet.plan,
+            run=sheffet.run,
+            evidence=sheffet.evidence,
         ),
     )
 }
@@ -26,4 +94,16 @@ def algorithm(name: str) -> Algorithm:
     return ALGORITHMS[name]
 
 
-__all__ = ["ALGORITHMS", "Algorithm", "Evidence", "Fit", "Plan", "algorithm"]
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "Evidence",
+    "Fit",
+    "Plan",
+    "StagedPlan",
+    "algorithm",
+    "follows",
+    "names_of",
+    "planned_epsilon",
+    "spent_epsilon",
+]

@@ -1,0 +1,137 @@
+"""Private gradient descent: steps along the mean gradient, with each row's part shrunk to a bounded norm.
+
+Algorithm 7 of Lev et al., "Near-optimal private linear regression via iterative Hessian mixing", after Brown et al.,
+"Private gradient descent for linear regression" (2024):
+
+    theta <- theta + (learning_rate / n) (sum of shrink(x (y - x'theta)) + noise).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.rows import BoundedRows
+from ..mechanisms import Channel
+from ..privacy.budget import PrivacyBudget
+from ..privacy.calibration import least_noise
+from ..privacy.releases import GaussianRelease, Release
+from ..randomness import Bits
+from ..statistics import norm_clipped_gradient
+from .base import Accounting, Evidence, Fit
+from .judging import evidence_against_constant, noise_covariance_of_steps
+from .options import one_of, plan_inputs, positive, whole
+
+
+@dataclass(frozen=True)
+class DPGDPlan:
+    """Every public number of a run of DP-GD."""
+
+    budget: PrivacyBudget
+    accounting: Accounting
+    n_rows: int
+    n_features: int
+    n_iterations: int
+    learning_rate: float
+    norm_bound: float
+    gradient_multiplier: float
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """A gradient in every iteration."""
+        return (GaussianRelease(self.gradient_multiplier),) * self.n_iterations
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        return ("sum of clipped row gradients",) * self.n_iterations
+
+
+def plan(
+    budget: PrivacyBudget,
+    *,
+    n_rows: int,
+    n_features: int,
+    accounting: Accounting = "exact",
+    n_iterations: int = 3,
+    learning_rate: float = 0.25,
+    norm_bound: float = 1.0,
+) -> DPGDPlan:
+    """Choose every number of a run from public ones.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+        What the run may cost (zero-out neighbours).
+    n_rows, n_features : int
+        The public size of the data; the intercept counts as a feature.
+    accounting : "exact" or "paper"
+        One exact calibration of all gradients together, or the paper's zCDP formula. The latter is meant for
+        replace-one neighbours and so has twice the std that its bound needs here.
+    n_iterations : int
+        Number T of steps, each with a pass over the data.
+    learning_rate : float
+        Step along the mean gradient of half the squared residuals. Rows have norm at most 1, so that up to 2 is stable.
+    norm_bound : float
+        Largest norm of one row's gradient x (y - x'theta), in units of the bounds of row and target.
+    """
+    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+    one_of("accounting", accounting, ("exact", "paper"))
+    count = whole("n_iterations", n_iterations)
+    rate, bound = positive("learning_rate", learning_rate), positive("norm_bound", norm_bound)
+
+    def at(multiplier: float) -> DPGDPlan:
+        return DPGDPlan(budget, accounting, n_rows, n_features, count, rate, bound, multiplier)
+
+    if accounting == "paper":
+        return at(_published_multiplier(budget, count))
+    return at(least_noise(lambda multiplier: at(multiplier).releases, budget, start=3.0 / budget.epsilon))
+
+
+def run(rows: BoundedRows, plan: DPGDPlan, bits: Sequence[Bits]) -> Fit:
+    """Follow the plan, once for each stream of bits."""
+    channel = Channel(bits)
+    theta = np.zeros((channel.trials, plan.n_features))
+    gradients, iterates = [], [theta]
+    for _ in range(plan.n_iterations):
+        exact = norm_clipped_gradient(rows, theta, norm_bound=plan.norm_bound)
+        gradients.append(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
+        theta = theta + (plan.learning_rate / plan.n_rows) * gradients[-1]
+        iterates.append(theta)
+    return Fit(theta, channel.releases, {"gradients": np.stack(gradients, 1), "iterates": np.stack(iterates, 1)})
+
+
+def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
+    """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one.
+
+    No curvature is released. It can only shrink the noise of earlier steps, so none is assumed; and where nothing is
+    clipped the loss is a parabola along each step, whose change the gradients at both ends determine.
+    """
+    gradients, iterates = fit.transcript["gradients"][trial], fit.transcript["iterates"][trial]
+    d, stddev = plan.n_features, plan.gradient_multiplier * plan.norm_bound
+    rate = plan.learning_rate / plan.n_rows
+    covariance = noise_covariance_of_steps([rate * np.eye(d)] * plan.n_iterations, np.zeros((d, d)), stddev)
+    steps = np.diff(iterates, axis=0)
+    # How often each gradient counts along each step: both ends once, but the last one, whose far end is not released,
+    # twice, with the curvature there at its largest: rows have norm at most 1.
+    weights = np.vstack((np.zeros((1, d)), steps[:-1])) + steps
+    weights[-1] += steps[-1]
+    change = -float(np.sum(weights * gradients)) + plan.n_rows * float(steps[-1] @ steps[-1])
+    flattery = rate * d * stddev**2 * (plan.n_iterations + 1)
+    return evidence_against_constant(
+        covariance,
+        change + flattery,
+        stddev**2 * float(np.sum(weights**2)),
+        total=float(gradients[0, -1]),
+        total_variance=stddev**2,
+        n_rows=plan.n_rows,
+        constant=constant,
+    )
+
+
+def _published_multiplier(budget: PrivacyBudget, n_iterations: int) -> float:
+    """Return sigma n / C of the paper, from zCDP (Bun and Steinke, 2016) at sensitivity 2 C."""
+    log_term = math.log(1.0 / budget.delta)
+    root_rho = budget.epsilon / (math.sqrt(budget.epsilon + log_term) + math.sqrt(log_term))
+    return math.sqrt(2.0 * n_iterations) / root_rho

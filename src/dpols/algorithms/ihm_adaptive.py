@@ -1,0 +1,213 @@
+"""Iterative Hessian mixing with its sketch size and number of iterations chosen from private eigenvalues.
+
+"Choosing parameters for IHM" in Lev et al., "Near-optimal private linear regression via iterative Hessian mixing": the
+number of iterations follows the smallest eigenvalue of X'X (T*), and the sketch must be large enough for the condition
+chi sqrt(kappa) / (2 - chi) < 1 under which nothing is clipped. Both are chosen from released eigenvalues.
+
+What is released later depends on these, so that joint accounting does not apply: the eigenvalues have a part of the
+budget, IHM has the rest whatever is chosen, and the parts add up (basic composition). The choices are listed in the
+plan.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import utility
+from ..data.rows import BoundedRows
+from ..mechanisms import Channel
+from ..privacy.budget import PrivacyBudget
+from ..privacy.calibration import least_noise
+from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.releases import GaussianRelease, MixingRelease, Release
+from ..randomness import Bits
+from ..statistics import gram
+from . import ihm
+from .base import Accounting, Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
+from .options import one_of, plan_inputs, positive, share, whole
+
+_DOUBLINGS = 5  # of the sketch size, from the default upwards
+
+
+@dataclass(frozen=True)
+class AdaptiveIHMPlan:
+    """Every public number of a run of IHM with private choices."""
+
+    budget: PrivacyBudget
+    accounting: Accounting
+    n_rows: int
+    n_features: int
+    stage_budgets: tuple[PrivacyBudget, ...]
+    eigenvalue_multiplier: float  # of the smallest and of the largest eigenvalue
+    iterations: tuple[int, ...]  # to choose from
+    sketch_sizes: tuple[int, ...]  # to choose from, the smallest first
+    residual_bound: float
+    ridge: bool
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The eigenvalues and then IHM, each as a black box of its part of the budget."""
+        return black_boxes(self.stage_budgets)
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        count = len(self.iterations) * len(self.sketch_sizes)
+        return ("smallest and largest eigenvalue of X'X", f"iterative Hessian mixing, {count} outcomes")
+
+    @property
+    def estimates(self) -> tuple[Release, ...]:
+        """The releases of the first stage."""
+        return (GaussianRelease(self.eigenvalue_multiplier),) * 2
+
+    def outcome(self, n_iterations: int, sketch_size: int) -> ihm.IHMPlan:
+        """Return the plan of the second stage for one choice."""
+        return ihm.plan(
+            self.stage_budgets[1],
+            n_rows=self.n_rows,
+            n_features=self.n_features,
+            accounting=self.accounting,
+            n_iterations=n_iterations,
+            sketch_size=sketch_size,
+            residual_bound=self.residual_bound,
+            ridge=self.ridge,
+        )
+
+    def choose(self, smallest: float, largest: float) -> ihm.IHMPlan:
+        """Return the plan for two released eigenvalues: T* iterations, and the least sketch that avoids clipping."""
+        # Noise may have moved them outside of what n rows of norm 1 allow.
+        smallest = min(max(smallest, 0.0), self.n_rows / self.n_features)
+        largest = min(max(largest, smallest), float(self.n_rows))
+        wanted = utility.suggested_iterations(
+            self.budget, n_features=self.n_features, smallest=smallest, largest=largest
+        )
+        n_iterations = min(max(wanted, self.iterations[0]), self.iterations[-1])
+        for sketch_size in self.sketch_sizes:
+            plan = self.outcome(n_iterations, sketch_size)
+            condition = utility.shifted_condition_number(smallest=smallest, largest=largest, floor=plan.floor)
+            ratio = utility.no_clipping_ratio(
+                n_features=self.n_features, sketch_size=sketch_size, condition_number=condition
+            )
+            if ratio < 1.0:
+                break
+        return plan
+
+    def allows(self, stages: Stages) -> bool:
+        """Whether these recorded releases are one of the outcomes."""
+        if len(stages) != 2 or stages[0] != self.estimates:
+            return False
+        sizes = [release.rows for release in stages[1] if isinstance(release, MixingRelease)]
+        listed = len(sizes) in self.iterations and sizes[0] in self.sketch_sizes
+        return listed and stages[1] == self.outcome(len(sizes), sizes[0]).releases
+
+
+def plan(
+    budget: PrivacyBudget,
+    *,
+    n_rows: int,
+    n_features: int,
+    accounting: Accounting = "exact",
+    min_iterations: int = 2,
+    max_iterations: int = 6,
+    eigenvalue_share: float = 0.1,
+    residual_bound: float = 1.0,
+    ridge: bool = False,
+) -> AdaptiveIHMPlan:
+    """Choose every number of a run, and the choices that it may make, from public numbers.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+        What the run may cost (zero-out neighbours).
+    n_rows, n_features : int
+        The public size of the data; the intercept counts as a feature.
+    accounting : "exact" or "paper"
+        Exact calibration of each stage, or the paper's own for IHM after analytic Gaussian noise on each eigenvalue.
+    min_iterations, max_iterations : int
+        Between which the number T of Newton steps is chosen.
+    eigenvalue_share : float
+        Share of epsilon that is reserved for the two eigenvalues.
+    residual_bound : float
+        Clip level C of residuals in the gradient, in units of the target's bound.
+    ridge : bool
+        Whether steps aim at the ridge solution (as analysed) or at least squares (as in the paper's experiments).
+    """
+    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+    one_of("accounting", accounting, ("exact", "paper"))
+    least = whole("min_iterations", min_iterations)
+    most = whole("max_iterations", max_iterations, least=least)
+    stages = in_two_stages(budget, share("eigenvalue_share", eigenvalue_share))
+    if accounting == "paper":
+        multiplier = gaussian_multiplier(PrivacyBudget(stages[0].epsilon / 2.0, stages[0].delta / 2.0))
+    else:
+        multiplier = least_noise(lambda x: (GaussianRelease(x),) * 2, stages[0], start=3.0 / stages[0].epsilon)
+    size = utility.suggested_sketch_size(
+        n_features=n_features, n_iterations=most, failure_probability=budget.delta / 10.0
+    )
+    return AdaptiveIHMPlan(
+        budget=budget,
+        accounting=accounting,
+        n_rows=n_rows,
+        n_features=n_features,
+        stage_budgets=stages,
+        eigenvalue_multiplier=multiplier,
+        iterations=tuple(range(least, most + 1)),
+        sketch_sizes=tuple(size * 2**j for j in range(_DOUBLINGS)),
+        residual_bound=positive("residual_bound", residual_bound),
+        ridge=bool(ridge),
+    )
+
+
+def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits]) -> Fit:
+    """Follow the plan, once for each stream of bits; trials may differ in what they choose."""
+    hessian = gram(rows)
+    fits = []
+    for stream in bits:
+        channel = Channel([stream])
+        smallest = channel.eigenvalue(hessian, "smallest", multiplier=plan.eigenvalue_multiplier)
+        largest = channel.eigenvalue(hessian, "largest", multiplier=plan.eigenvalue_multiplier)
+        chosen = plan.choose(float(smallest[0]), float(largest[0]))
+        inner = ihm.run(rows, chosen, [stream])
+        fits.append(
+            Fit(
+                theta=inner.theta,
+                releases=channel.releases + inner.releases,
+                transcript={
+                    "smallest_eigenvalue": smallest,
+                    "largest_eigenvalue": largest,
+                    "n_iterations": np.array([chosen.n_iterations]),
+                    "sketch_size": np.array([chosen.sketch_size]),
+                    "shift": inner.transcript["shift"],
+                    "sketches": _padded(inner.transcript["sketches"], plan.iterations[-1]),
+                    "gradients": _padded(inner.transcript["gradients"], plan.iterations[-1]),
+                },
+                release_names=("smallest eigenvalue of X'X", "largest eigenvalue of X'X", *chosen.release_names),
+                stages=((channel.releases, inner.releases),),
+            )
+        )
+    return joined(fits)
+
+
+def evidence(plan: AdaptiveIHMPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
+    """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
+    count = int(fit.transcript["n_iterations"][trial])
+    chosen = plan.outcome(count, int(fit.transcript["sketch_size"][trial]))
+    one = slice(trial, trial + 1)
+    inner = Fit(
+        theta=fit.theta[one],
+        releases=chosen.releases,
+        transcript={
+            "sketches": fit.transcript["sketches"][one, :count],
+            "gradients": fit.transcript["gradients"][one, :count],
+            "shift": fit.transcript["shift"][one],
+        },
+    )
+    return ihm.evidence(chosen, inner, 0, constant)
+
+
+def _padded(values: Array, length: int) -> Array:
+    """Return values of shape (1, T, ...) with the second axis filled up to a length that all trials share."""
+    missing = length - values.shape[1]
+    return np.concatenate((values, np.full((1, missing, *values.shape[2:]), math.nan)), axis=1)

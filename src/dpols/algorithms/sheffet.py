@@ -1,0 +1,105 @@
+"""Sheffet's sketch: least squares on a private sketch of fixed size, always with the same ridge appended.
+
+Sheffet, "Differentially private ordinary least squares" (ICML 2017), Algorithm 1, and "Old techniques in differentially
+private linear regression" (ALT 2019), Theorem 2: R [A; w I] with R of k rows of independent standard normals and
+A = [X, y] with rows of norm at most B is (epsilon, delta)-private for
+
+    w^2 = (8 B^2 / epsilon) (sqrt(2 k log(8 / delta)) + 2 log(8 / delta)).
+
+His algorithm first tests by Laplace noise whether the ridge can be left out, for half of the budget. That branch needs
+a smallest eigenvalue above w^2 and is not taken here; the constant is as published.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..data.rows import BoundedRows
+from ..mechanisms import Channel
+from ..privacy.budget import PrivacyBudget
+from ..privacy.calibration import least_noise
+from ..privacy.releases import MixingRelease, Release
+from ..randomness import Bits
+from ..statistics import gram_with_target
+from .base import Accounting, Evidence, Fit
+from .linmix import checked_sketch_size
+from .options import one_of, plan_inputs
+from .sketched import sketch_evidence, solve_sketch
+
+
+@dataclass(frozen=True)
+class SheffetPlan:
+    """Every public number of a run of Sheffet's sketch."""
+
+    budget: PrivacyBudget
+    accounting: Accounting
+    n_rows: int
+    n_features: int
+    sketch_size: int
+    floor: float  # 1 + w^2 / B^2: what the ridge and the row in question make together
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The sketch."""
+        return (MixingRelease(self.sketch_size, self.floor),)
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        return ("sketch of [X, y]",)
+
+
+def plan(
+    budget: PrivacyBudget,
+    *,
+    n_rows: int,
+    n_features: int,
+    accounting: Accounting = "exact",
+    sketch_size: int | None = None,
+) -> SheffetPlan:
+    """Choose every number of a run from public ones.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+        What the run may cost (zero-out neighbours).
+    n_rows, n_features : int
+        The public size of the data; the intercept counts as a feature.
+    accounting : "exact" or "paper"
+        The least ridge by exact accounting, or the published formula.
+    sketch_size : int, optional
+        Rows k of the sketch, more than ``n_features``; by default 2.5 max(d, log(20 / delta)), as for LinMix.
+    """
+    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+    one_of("accounting", accounting, ("exact", "paper"))
+    size = checked_sketch_size(sketch_size, n_features, budget.delta / 10.0)
+    if accounting == "paper":
+        excess = published_ridge(budget, size)
+    else:
+        excess = least_noise(lambda x: [MixingRelease(size, 1.0 + x)], budget, start=math.sqrt(size) / budget.epsilon)
+    return SheffetPlan(budget, accounting, n_rows, n_features, size, 1.0 + excess)
+
+
+def published_ridge(budget: PrivacyBudget, sketch_size: int) -> float:
+    """Return w^2 / B^2."""
+    log_term = math.log(8.0 / budget.delta)
+    return 8.0 / budget.epsilon * (math.sqrt(2.0 * sketch_size * log_term) + 2.0 * log_term)
+
+
+def run(rows: BoundedRows, plan: SheffetPlan, bits: Sequence[Bits]) -> Fit:
+    """Follow the plan, once for each stream of bits."""
+    channel = Channel(bits)
+    mixed = channel.mix_gram(gram_with_target(rows), rows=plan.sketch_size, floor=plan.floor)
+    return Fit(solve_sketch(mixed.gram), channel.releases, {"sketch": mixed.gram, "shift": mixed.shift})
+
+
+def evidence(plan: SheffetPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
+    """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
+    return sketch_evidence(
+        fit.transcript["sketch"][trial],
+        float(fit.transcript["shift"][trial]),
+        sketch_size=plan.sketch_size,
+        n_rows=plan.n_rows,
+        theta=fit.theta[trial],
+        constant=constant,
+    )

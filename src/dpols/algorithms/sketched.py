@@ -1,0 +1,43 @@
+"""Least squares on one released sketch of [X, y]: what LinMix, its dynamic form and Sheffet's method share."""
+
+import math
+
+import numpy as np
+
+from ..linalg import inverse_symmetric, solve_symmetric
+from .base import Array, Evidence
+from .judging import evidence_against_constant
+
+
+def solve_sketch(gram: Array) -> Array:
+    """Return the least-squares coefficients of the last column on the others, for Gram matrices (trials, d+1, d+1)."""
+    return solve_symmetric(gram[:, :-1, :-1], gram[:, :-1, -1])
+
+
+def sketch_evidence(
+    gram: Array, shift: float, *, sketch_size: int, n_rows: int, theta: Array, constant: float | None
+) -> Evidence:
+    """Judge a fit by the Gram matrix of its sketch, whose rows are independent N(0, [X, y]'[X, y] + shift I).
+
+    So theta is ordinary least squares on Gaussian rows, and the classical theory of linear regression applies as it
+    stands: covariance s^2 (X~'X~)^-1 around the ridge solution, and an unbiased risk that counts the optimism.
+    """
+    k, d = sketch_size, len(theta)
+    features, cross, square = gram[:d, :d], gram[:d, d], float(gram[d, d])
+    residual = max(square - float(cross @ theta), 0.0)
+    if k <= d + 1:
+        return Evidence(np.full((d, d), math.nan), math.nan, math.nan)
+    noise = residual / (k - d)
+    risk = noise * (k - 1) / (k - d - 1)
+    fitted = max(square / k - noise, 0.0)
+    variance = (2.0 * fitted**2 + 4.0 * fitted * noise) / k + 2.0 * (risk - noise) ** 2 / (k - d)
+    total = float(cross[-1]) / k
+    return evidence_against_constant(
+        noise * inverse_symmetric(features),
+        risk - square / k - shift * float(theta @ theta),
+        variance,
+        total=total,
+        total_variance=(float(features[-1, -1]) * square / k**2 + total**2) / k,
+        n_rows=n_rows,
+        constant=constant,
+    )
