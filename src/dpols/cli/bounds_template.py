@@ -36,4 +36,4 @@ def bounds_template(
             f"{str(out)!r} exists and may hold limits; choose another --out, or replace it by --force."
         )
     write_text(out, [text])
-    console.print(f"Fill in low and high in {out}, then pass it to dpols fit --bounds {out}")
+    console.print(f"Fill in low and high in {out}, then pass it to dpols fit --bounds {out}", soft_wrap=True)

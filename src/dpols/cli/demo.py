@@ -1,5 +1,7 @@
 """``dpols demo``: a private fit beside a non-private one, on data that is nobody's."""
 
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -126,7 +128,13 @@ def show_comparison(report: "PrivacyReport", ordinary: list[float]) -> None:
             for c, exact in zip(report.coefficients, ordinary, strict=True)
         ],
     )
-    console.print("Least squares is shown because these patients are made up; real ones it would betray.\n")
+    console.print("Least squares is shown since these patients are made up; on real ones it leaks.\n")
+
+
+def program() -> str:
+    """Return how to call dpols again: by its name, or by its path where the name would not be found."""
+    called = Path(sys.argv[0])
+    return "dpols" if shutil.which("dpols") or called.name != "dpols" else str(called)
 
 
 def show_files(folder: Path, epsilon: float, target: str) -> None:
@@ -144,7 +152,7 @@ def show_files(folder: Path, epsilon: float, target: str) -> None:
     option = " ".join(f"--option {name}={value}" for name, value in OPTIONS.items())
     console.print("The same fit by hand, with fresh noise:")
     console.print(
-        f"  dpols fit {folder / 'data.csv'} --target {target} --bounds {folder / 'bounds.toml'} \\\n"
+        f"  {program()} fit {folder / 'data.csv'} --target {target} --bounds {folder / 'bounds.toml'} \\\n"
         f"    --epsilon {epsilon:g} --delta {DELTA:g} {option} --out my-model.json",
         soft_wrap=True,
     )

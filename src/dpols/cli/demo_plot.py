@@ -42,6 +42,7 @@ def save_plot(path: Path, report: PrivacyReport, bounds: Bounds, ordinary: "Arra
     effects, differences, errors = figure.subplots(1, 3, width_ratios=(1.25, 1.0, 1.5))
     _draw_coefficients(effects, differences, report, bounds, ordinary)
     _draw_errors(errors, report, curve)
+    figure.legend(*effects.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=10, frameon=False)
     for axes in (effects, differences, errors):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, linewidth=0.7)
@@ -75,7 +76,6 @@ def _draw_coefficients(
     effects.set_yticks(position, [released[i].name.replace("_", " ") for i in order])
     effects.set_xlabel("cost added over the feature's declared range")
     effects.set_title("Coefficients")
-    effects.legend(loc="lower right", fontsize=9)
     differences.axvline(0.0, color=ORDINARY, linewidth=1.6)
     differences.errorbar(private - exact, position, xerr=reach, **bar)
     differences.set_yticks(position, [])

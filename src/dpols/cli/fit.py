@@ -95,4 +95,4 @@ def fit(
         else:
             show_report(model.privacy_report_)
     if not json:
-        console.print(f"Model saved to {out}")
+        console.print(f"Model saved to {out}", soft_wrap=True)

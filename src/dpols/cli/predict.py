@@ -40,4 +40,4 @@ def predict(
         raise DataError(f"{str(data)!r} {what}; a prediction needs every feature of a row.")
     predictions = fitted.predict(table)
     write_text(out, ("prediction\n", *(f"{value!r}\n" for value in predictions.tolist())))
-    console.print(f"{table.num_rows} predictions saved to {out}")
+    console.print(f"{table.num_rows} predictions saved to {out}", soft_wrap=True)
