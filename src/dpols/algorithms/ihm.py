@@ -26,7 +26,7 @@ from ..randomness import Bits
 from ..statistics import clipped_gradient, gram
 from .base import Accounting, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
-from .options import plan_inputs
+from .options import one_of, plan_inputs, positive, share, whole
 
 EigenvalueRelease = Literal["auto", "on", "off"]
 
@@ -106,14 +106,14 @@ def plan(
         The paper's utility failure probability, by default delta / 10.
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    failure = budget.delta / 10.0 if failure_probability is None else failure_probability
-    _check(n_iterations, residual_bound, gradient_share, failure, accounting, eigenvalue)
+    one_of("accounting", accounting, ("exact", "paper"))
+    one_of("eigenvalue", eigenvalue, (None, "auto", "on", "off"))
+    n_iterations = whole("n_iterations", n_iterations)
+    residual_bound, gradient_share = positive("residual_bound", residual_bound), share("gradient_share", gradient_share)
+    failure = budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
     if sketch_size is None:
         sketch_size = int(6.0 * max(n_features, math.log(4.0 * n_iterations / failure)))
-    if int(sketch_size) != sketch_size or sketch_size < n_features:
-        raise ParameterError(
-            f"sketch_size={sketch_size!r} must be a whole number of at least the {n_features} coefficients to fit."
-        )
+    sketch_size = whole("sketch_size", sketch_size, least=n_features)
 
     def with_noise(floor: float, gradient: float, eigenvalue: float | None, margin: float) -> IHMPlan:
         return IHMPlan(
@@ -122,8 +122,8 @@ def plan(
             n_rows=n_rows,
             n_features=n_features,
             n_iterations=n_iterations,
-            sketch_size=int(sketch_size),
-            residual_bound=float(residual_bound),
+            sketch_size=sketch_size,
+            residual_bound=residual_bound,
             ridge=bool(ridge),
             floor=floor,
             gradient_multiplier=gradient,
@@ -209,25 +209,3 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
         n_rows=plan.n_rows,
         constant=constant,
     )
-
-
-def _check(
-    n_iterations: int,
-    residual_bound: float,
-    gradient_share: float,
-    failure_probability: float,
-    accounting: str,
-    eigenvalue: str | None,
-) -> None:
-    if int(n_iterations) != n_iterations or n_iterations < 1:
-        raise ParameterError(f"n_iterations={n_iterations!r} must be a positive whole number.")
-    if not 0.0 < residual_bound < math.inf:
-        raise ParameterError(f"residual_bound={residual_bound!r} must be positive and finite.")
-    if not 0.0 < gradient_share < 1.0:
-        raise ParameterError(f"gradient_share={gradient_share!r} must lie strictly between 0 and 1.")
-    if not 0.0 < failure_probability < 1.0:
-        raise ParameterError(f"failure_probability={failure_probability!r} must lie strictly between 0 and 1.")
-    if accounting not in ("exact", "paper"):
-        raise ParameterError(f'accounting={accounting!r} must be "exact" or "paper".')
-    if eigenvalue not in (None, "auto", "on", "off"):
-        raise ParameterError(f'eigenvalue={eigenvalue!r} must be "auto", "on" or "off".')

@@ -50,5 +50,5 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
 def _number(name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name}={value!r} must be a number.") from None
