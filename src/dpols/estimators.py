@@ -15,14 +15,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .algorithms import Algorithm, Fit, algorithm
+from .algorithms import Algorithm, Fit, algorithm, names_of, spent_epsilon
 from .data import ArraySource, BoundedRows, Bounds, RowMap, RowSource, as_source
 from .data.memory import real_numbers
 from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, NumericWarning, ParameterError
 from .model_file import read_model, write_model
-from .privacy import Neighbours, PrivacyBudget, epsilon_of
+from .privacy import Neighbours, PrivacyBudget
 from .randomness import streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
 
@@ -271,7 +271,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         seeded: bool,
     ) -> None:
         """Account for what was recorded, and only then keep what was released."""
-        spent = epsilon_of(fit.releases, budget.delta, relation=relation)
+        spent = spent_epsilon(plan, fit, budget.delta, relation=relation)
         if not spent <= budget.epsilon * (1.0 + 1e-9):
             raise BudgetExceeded(
                 f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
@@ -318,7 +318,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             spent_epsilon=spent,
             n_rows=plan.n_rows,
             n_features=row_map.n_coordinates,
-            lines=release_lines(plan.release_names, fit.releases),
+            lines=release_lines(names_of(plan, fit), fit.releases),
             bounds=_bounds_text(self._bounds(), names, row_map),
             assumed_public=(
                 "the number of rows and the column names",
