@@ -53,10 +53,10 @@ class Fit:
     """What a run lets out: nothing in it is exact. All arrays have a leading trial axis."""
 
     theta: Array
-    releases: tuple[Release, ...]  # where trials of a staged plan differ, those of the first
+    releases: tuple[Release, ...]  # as recorded; where trials of a staged plan differ, those of the first
     transcript: dict[str, Array] = field(default_factory=dict, repr=False)
     release_names: tuple[str, ...] | None = None  # None: those of the plan
-    stages: tuple[Stages, ...] | None = None  # of each trial of a staged plan
+    stages: tuple[Stages, ...] | None = None  # for a staged plan what each trial recorded, stage by stage
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,16 @@ def names_of(plan: Plan, fit: Fit) -> tuple[str, ...]:
 
 def in_two_stages(budget: PrivacyBudget, first_share: float) -> tuple[PrivacyBudget, PrivacyBudget]:
     """Split a budget by basic composition: a share of epsilon, and half of delta, for the first stage."""
-    first = PrivacyBudget(first_share * budget.epsilon, 0.5 * budget.delta)
-    # A hair less than the rest, so that rounding never lets the parts exceed the whole.
-    rest = 1.0 - 1e-12
-    return first, PrivacyBudget(rest * (budget.epsilon - first.epsilon), rest * (budget.delta - first.delta))
+    return split(budget, PrivacyBudget(first_share * budget.epsilon, 0.5 * budget.delta))
+
+
+def split(budget: PrivacyBudget, first: PrivacyBudget) -> tuple[PrivacyBudget, PrivacyBudget]:
+    """Return the first part of a budget and the rest of it.
+
+    The rest falls short by a hair, so that neither rounding nor the accountant's margin lets both exceed the whole.
+    """
+    short = 1.0 - 1e-8
+    return first, PrivacyBudget(short * (budget.epsilon - first.epsilon), short * (budget.delta - first.delta))
 
 
 def black_boxes(budgets: Sequence[PrivacyBudget]) -> tuple[Release, ...]:
@@ -141,7 +147,7 @@ def black_boxes(budgets: Sequence[PrivacyBudget]) -> tuple[Release, ...]:
 
 
 def joined(fits: Sequence[Fit]) -> Fit:
-    """Put single trials, each with releases of its own, together."""
+    """Put single trials of a staged plan together."""
     first = fits[0]
     return Fit(
         theta=np.concatenate([fit.theta for fit in fits]),

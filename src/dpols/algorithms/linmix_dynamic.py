@@ -27,7 +27,7 @@ from ..privacy.calibration import least_noise
 from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
+from .base import Accounting, Evidence, Fit, Stages, black_boxes, in_two_stages, joined, split
 from .linmix import checked_sketch_size, default_failure
 from .options import one_of, plan_inputs, share
 from .sketched import sketch_evidence, solve_sketch
@@ -207,6 +207,4 @@ def _published_stages(budget: PrivacyBudget, multiplier: float, margin: float) -
     delta = budget.delta / 3.0
     test = (GaussianRelease(multiplier), FailureAllowance(float(ndtr(-margin))))
     claimed = math.sqrt(2.0 * math.log(1.25 / delta)) / multiplier
-    first = PrivacyBudget(max(claimed, epsilon_of(test, 2.0 * delta)), 2.0 * delta)
-    rest = 1.0 - 1e-12
-    return first, PrivacyBudget(rest * (budget.epsilon - first.epsilon), rest * delta)
+    return split(budget, PrivacyBudget(max(claimed, epsilon_of(test, 2.0 * delta)), 2.0 * delta))
