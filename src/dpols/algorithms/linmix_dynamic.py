@@ -207,4 +207,10 @@ def _published_stages(budget: PrivacyBudget, multiplier: float, margin: float) -
     delta = budget.delta / 3.0
     test = (GaussianRelease(multiplier), FailureAllowance(float(ndtr(-margin))))
     claimed = math.sqrt(2.0 * math.log(1.25 / delta)) / multiplier
-    return split(budget, PrivacyBudget(max(claimed, epsilon_of(test, 2.0 * delta)), 2.0 * delta))
+    first = PrivacyBudget(max(claimed, epsilon_of(test, 2.0 * delta)), 2.0 * delta)
+    if first.epsilon >= budget.epsilon:
+        raise CalibrationError(
+            f"the paper's accounting of {budget} leaves nothing for the sketch after the eigenvalue test; "
+            "lower delta or use accounting='exact'."
+        )
+    return split(budget, first)
