@@ -10,7 +10,6 @@ import pytest
 from dpols import Bounds, PrivacyBudget
 from dpols.algorithms import ALGORITHMS, Algorithm
 from dpols.data import ArraySource, BoundedRows
-from dpols.privacy import GaussianRelease, MixingRelease
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,7 @@ class Case:
     delta: float = 1e-6
 
     def __str__(self) -> str:
-        options = "-".join(f"{name}={value}" for name, value in self.options.items())
-        return "-".join(filter(None, (self.method, self.accounting, options)))
+        return " ".join([self.method, self.accounting, *(f"{name}={value}" for name, value in self.options.items())])
 
     @property
     def algorithm(self) -> Algorithm:
@@ -46,34 +44,125 @@ CASES = (
     Case("ihm", options={"eigenvalue": "off", "ridge": True, "n_iterations": 2}),
     Case("ihm", options={"sketch_size": 4, "n_iterations": 1, "residual_bound": 0.25}),
     Case("ihm", options={"gradient_share": 0.9, "n_iterations": 5}),
-    Case("ihm", accounting="paper"),
-    Case("ihm", accounting="paper", options={"ridge": True, "n_iterations": 1}),
+    Case("ihm", "paper"),
+    Case("ihm", "paper", {"ridge": True, "n_iterations": 1}),
+    Case("ihm-adaptive"),
+    Case("ihm-adaptive", "paper", {"eigenvalue_share": 0.3, "min_iterations": 1, "residual_bound": 0.5}),
+    Case("ihm-adaptive", "paper"),
+    Case("linmix"),
+    Case("linmix", options={"eigenvalue": "on", "sketch_size": 5}),
+    Case("linmix", options={"eigenvalue": "off"}),
+    Case("linmix", "paper"),
+    Case("linmix-dynamic"),
+    Case("linmix-dynamic", options={"eigenvalue_share": 0.6, "sketch_size": 8}),
+    Case("linmix-dynamic", "paper"),
+    Case("adassp"),
+    Case("adassp", options={"eigenvalue_share": 0.1}),
+    Case("adassp", "paper"),
+    Case("adassp", "paper", {"noise": "classical"}),
+    Case("boosted-adassp"),
+    Case("boosted-adassp", options={"n_iterations": 3, "shrinkage": "1/sqrt(t)", "residual_bound": 0.5}),
+    Case("boosted-adassp", "paper"),
+    Case("dp-gd"),
+    Case("dp-gd", options={"n_iterations": 7, "norm_bound": 0.4, "learning_rate": 1.0}),
+    Case("dp-gd", "paper"),
+    Case("sheffet"),
+    Case("sheffet", options={"sketch_size": 5}),
+    Case("sheffet", "paper"),
 )
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_method = pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=str)
 every_numeric = pytest.mark.parametrize("numeric", ["float", "exact"])
 
 
-def ihm_gaussians(plan: Any) -> list[tuple[int, float]]:
-    """Size and noise std of every Gaussian release of IHM: the eigenvalue test, then T gradients."""
-    test = [] if plan.eigenvalue_multiplier is None else [(1, plan.eigenvalue_multiplier)]
-    return test + [(plan.n_features, plan.gradient_multiplier * plan.residual_bound)] * plan.n_iterations
+@dataclass(frozen=True)
+class Gaussian:
+    """Noise of this std on so many numbers."""
+
+    size: int
+    stddev: float
 
 
-# What the Gaussian releases of a plan are of: how many numbers each, and the std of the noise on each number.
-GAUSSIANS: dict[str, Callable[[Any], list[tuple[int, float]]]] = {"ihm": ihm_gaussians}
+@dataclass(frozen=True)
+class SymmetricGaussian:
+    """Noise on a symmetric matrix of this width: this std on the diagonal, and its half in variance beside it."""
+
+    width: int
+    stddev: float
 
 
-def implied_gaussians(case: Case, plan: Any) -> list[int]:
-    """How many numbers each Gaussian release of the plan adds noise to."""
-    gaussians = GAUSSIANS[case.method](plan)
-    assert len(gaussians) == sum(isinstance(release, GaussianRelease) for release in plan.releases)
-    return [size for size, _ in gaussians]
+@dataclass(frozen=True)
+class Sketch:
+    """So many rows of so many columns."""
+
+    rows: int
+    width: int
 
 
-def implied_sketches(plan: Any) -> list[int]:
-    """How many rows each sketch of the plan has."""
-    return [release.rows for release in plan.releases if isinstance(release, MixingRelease)]
+Draw = Gaussian | SymmetricGaussian | Sketch
+SQUARED_NORM_WITH_TARGET = 2.0
+
+
+def ihm_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    test = [] if plan.eigenvalue_multiplier is None else [Gaussian(1, plan.eigenvalue_multiplier)]
+    step = [
+        Sketch(plan.sketch_size, plan.n_features),
+        Gaussian(plan.n_features, plan.gradient_multiplier * plan.residual_bound),
+    ]
+    return [*test, *step * plan.n_iterations]
+
+
+def adaptive_ihm_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    chosen = (int(fit.transcript[name][trial]) for name in ("n_iterations", "sketch_size"))
+    return [Gaussian(1, plan.eigenvalue_multiplier)] * 2 + ihm_draws(plan.outcome(*chosen), fit, trial)
+
+
+def linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    multiplier = plan.eigenvalue_multiplier
+    test = [] if multiplier is None else [Gaussian(1, multiplier * SQUARED_NORM_WITH_TARGET)]
+    return [*test, Sketch(plan.sketch_size, plan.n_features + 1)]
+
+
+def dynamic_linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    test = Gaussian(1, plan.eigenvalue_multiplier * SQUARED_NORM_WITH_TARGET)
+    return [test, Sketch(int(fit.transcript["sketch_size"][trial]), plan.n_features + 1)]
+
+
+def adassp_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    return [
+        Gaussian(1, plan.eigenvalue_multiplier),
+        SymmetricGaussian(plan.n_features, plan.gram_multiplier),
+        Gaussian(plan.n_features, plan.target_multiplier),
+    ]
+
+
+def boosted_adassp_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    return [
+        Gaussian(1, plan.eigenvalue_multiplier),
+        SymmetricGaussian(plan.n_features, plan.gram_multiplier),
+        *[Gaussian(plan.n_features, plan.gradient_multiplier * plan.residual_bound)] * plan.n_iterations,
+    ]
+
+
+def dp_gd_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    return [Gaussian(plan.n_features, plan.gradient_multiplier * plan.norm_bound)] * plan.n_iterations
+
+
+def sheffet_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    return [Sketch(plan.sketch_size, plan.n_features + 1)]
+
+
+# What a run must draw, from the plan and, where it has a choice, from what it let out; never from its own records.
+DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
+    "ihm": ihm_draws,
+    "ihm-adaptive": adaptive_ihm_draws,
+    "linmix": linmix_draws,
+    "linmix-dynamic": dynamic_linmix_draws,
+    "adassp": adassp_draws,
+    "boosted-adassp": boosted_adassp_draws,
+    "dp-gd": dp_gd_draws,
+    "sheffet": sheffet_draws,
+}
 
 
 def problem(n_rows: int = 400, n_features: int = 4, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -1,22 +1,17 @@
 """Law 2: a run performs exactly the plan's releases. The noise door counts, whatever the run records."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from law_cases import (
-    GAUSSIANS,
-    bounded,
-    every_case,
-    every_numeric,
-    implied_gaussians,
-    implied_sketches,
-    problem,
-)
+from law_cases import DRAWS, Gaussian, Sketch, SymmetricGaussian, bounded, every_case, every_numeric, problem
 
 from dpols import mechanisms
+from dpols.algorithms import StagedPlan, follows, names_of
 from dpols.mechanisms import Channel
+from dpols.privacy import GaussianRelease, MixingRelease
 from dpols.randomness import streams
 
 
@@ -60,27 +55,62 @@ def run(case, numeric, bits, plan=None):
     return case.algorithm.run(rows, plan or case.plan(), bits)
 
 
+def all_draws(case, plan, fit):
+    return [draw for trial in range(len(fit.theta)) for draw in DRAWS[case.method](plan, fit, trial)]
+
+
+def sizes_of_noise(draws):
+    """How many numbers each draw of Gaussian noise is asked for."""
+    sizes = [[draw.size] if isinstance(draw, Gaussian) else [] for draw in draws]
+    parts = [[d.width, d.width * (d.width - 1) // 2] if isinstance(d, SymmetricGaussian) else [] for d in draws]
+    return [size for group in (*sizes, *parts) for size in group]
+
+
 @every_numeric
 @every_case
 @pytest.mark.parametrize("trials", [1, 3])
-def test_a_run_records_the_releases_of_its_plan(case, numeric, trials):
+def test_a_run_records_the_releases_of_its_plan_or_an_outcome_that_it_lists(case, numeric, trials):
     plan = case.plan()
     fit = run(case, numeric, streams(0, trials))
-    assert fit.releases == plan.releases
-    assert len(plan.release_names) == len(plan.releases)
     assert fit.theta.shape == (trials, case.n_features)
+    assert follows(plan, fit)
+    assert len(plan.release_names) == len(plan.releases)
+    assert len(names_of(plan, fit)) == len(fit.releases)
+    if not isinstance(plan, StagedPlan):
+        assert fit.releases == plan.releases
+        return
+    assert len(fit.stages) == trials
+    assert sum(fit.stages[0], ()) == fit.releases
+    for stages in fit.stages:
+        assert plan.allows(stages)
+        assert not plan.allows(stages[:1])
+        assert not plan.allows((stages[0], (*stages[1], GaussianRelease(1e9))))
+        assert not plan.allows((stages[0][:1], stages[1]))
+
+
+@every_numeric
+@every_case
+def test_the_releases_of_each_trial_are_of_what_was_drawn(case, numeric):
+    plan = case.plan()
+    fit = run(case, numeric, streams(0, 2))
+    for trial in range(2):
+        releases = fit.releases if fit.stages is None else sum(fit.stages[trial], ())
+        draws = DRAWS[case.method](plan, fit, trial)
+        assert sum(isinstance(r, GaussianRelease) for r in releases) == sum(not isinstance(d, Sketch) for d in draws)
+        recorded = [r.rows for r in releases if isinstance(r, MixingRelease)]
+        assert recorded == [d.rows for d in draws if isinstance(d, Sketch)]
 
 
 @every_case
 @pytest.mark.parametrize("trials", [1, 3])
 def test_a_run_in_floating_point_draws_exactly_the_noise_that_its_releases_need(case, trials, door):
-    plan, d = case.plan(), case.n_features
-    run(case, "float", streams(0, trials))
-    sketches = implied_sketches(plan)
-    in_sketches = sum(d * rows if rows < d else d * (d - 1) // 2 for rows in sketches)
-    assert sum(door.normals) == trials * (sum(implied_gaussians(case, plan)) + in_sketches)
-    each = [tuple(rows - np.arange(d, dtype=float)) for rows in sketches if rows >= d]
-    assert door.degrees == [degrees for degrees in each for _ in range(trials)]
+    plan = case.plan()
+    draws = all_draws(case, plan, run(case, "float", streams(0, trials)))
+    sketches = [draw for draw in draws if isinstance(draw, Sketch)]
+    in_sketches = [s.width * (s.rows if s.rows < s.width else (s.width - 1) / 2) for s in sketches]
+    assert sum(door.normals) == sum(sizes_of_noise(draws)) + sum(in_sketches)
+    degrees = [tuple(s.rows - np.arange(s.width, dtype=float)) for s in sketches if s.rows >= s.width]
+    assert Counter(door.degrees) == Counter(degrees)
     assert not door.gaussians
     assert not door.sketches
 
@@ -89,9 +119,9 @@ def test_a_run_in_floating_point_draws_exactly_the_noise_that_its_releases_need(
 @pytest.mark.parametrize("trials", [1, 3])
 def test_a_run_in_exact_arithmetic_draws_exactly_the_noise_that_its_releases_need(case, trials, door):
     plan = case.plan()
-    run(case, "exact", streams(0, trials))
-    assert sorted(door.gaussians) == sorted(implied_gaussians(case, plan) * trials)
-    assert sorted(door.sketches) == sorted(implied_sketches(plan) * trials)
+    draws = all_draws(case, plan, run(case, "exact", streams(0, trials)))
+    assert Counter(door.gaussians) == Counter(sizes_of_noise(draws))
+    assert Counter(door.sketches) == Counter(draw.rows for draw in draws if isinstance(draw, Sketch))
     assert not door.normals
     assert not door.degrees
 
@@ -106,16 +136,16 @@ def words_of_an_exact_sketch(rows, d):
 @every_numeric
 @every_case
 def test_a_run_reads_no_bits_but_for_that_noise(case, numeric, monkeypatch):
-    plan, d, read = case.plan(), case.n_features, []
+    plan, read = case.plan(), []
     bits = streams(0, 1)[0]
     true_words = bits.words
     monkeypatch.setattr(bits, "words", lambda count: read.append(count) or true_words(count))
-    run(case, numeric, [bits])
-    gaussians, sketches = implied_gaussians(case, plan), implied_sketches(plan)
+    draws = all_draws(case, plan, run(case, numeric, [bits]))
+    noise, sketches = sizes_of_noise(draws), [(d.rows, d.width) for d in draws if isinstance(d, Sketch)]
     if numeric == "float":
-        expected = sum(gaussians) + sum(d * rows if rows < d else d * (d + 1) // 2 for rows in sketches)
+        expected = sum(noise) + sum(d * rows if rows < d else d * (d + 1) // 2 for rows, d in sketches)
     else:
-        expected = sum(n + n % 2 for n in gaussians) + sum(words_of_an_exact_sketch(rows, d) for rows in sketches)
+        expected = sum(n + n % 2 for n in noise) + sum(words_of_an_exact_sketch(rows, d) for rows, d in sketches)
     assert sum(read) == expected
 
 
@@ -124,15 +154,17 @@ def test_a_run_reads_no_bits_but_for_that_noise(case, numeric, monkeypatch):
 def test_each_gaussian_release_has_the_noise_that_its_record_states(case, numeric, monkeypatch):
     """Raise the j-th release's noise from none to one std: nothing before it moves, and it moves by its std."""
     plan = case.plan()
-    released, which = [], [None]
-    true_gaussian, true_normal = Channel.gaussian, mechanisms.standard_normal
-    inside = [False]
+    released, which, inside = [], [None], [False]
+    true_normal = mechanisms.standard_normal
 
-    def gaussian(self, statistic, *, multiplier):
-        inside[0] = True
-        released.append(true_gaussian(self, statistic, multiplier=multiplier))
-        inside[0] = False
-        return released[-1]
+    def watched(mechanism):
+        def release(self, statistic, *, multiplier):
+            inside[0] = True
+            released.append(mechanism(self, statistic, multiplier=multiplier))
+            inside[0] = False
+            return released[-1]
+
+        return release
 
     def standard_normal(bits, shape):
         return np.full(shape, float(len(released) == which[0])) if inside[0] else true_normal(bits, shape)
@@ -140,24 +172,32 @@ def test_each_gaussian_release_has_the_noise_that_its_record_states(case, numeri
     def rounded_gaussian(scale, shape, *, bits):
         return np.full(shape, round(Fraction(scale)) if len(released) == which[0] else 0, dtype=np.int64)
 
-    monkeypatch.setattr(Channel, "gaussian", gaussian)
+    monkeypatch.setattr(Channel, "gaussian", watched(Channel.gaussian))
+    monkeypatch.setattr(Channel, "symmetric_gaussian", watched(Channel.symmetric_gaussian))
     monkeypatch.setattr(mechanisms, "standard_normal", standard_normal)
     monkeypatch.setattr(mechanisms, "rounded_gaussian", rounded_gaussian)
 
     def values(noisy):
         released.clear()
         which[0] = noisy
-        run(case, numeric, streams(0, 1), plan)
-        return list(released)
+        fit = run(case, numeric, streams(0, 1), plan)
+        return list(released), fit
 
-    quiet = values(None)
-    expected = GAUSSIANS[case.method](plan)
-    assert [value.shape for value in quiet] == [(1, size) for size, _ in expected]
-    for j, (_, stddev) in enumerate(expected):
-        loud = values(j)
+    quiet, fit = values(None)
+    expected = [draw for draw in DRAWS[case.method](plan, fit, 0) if not isinstance(draw, Sketch)]
+    assert len(quiet) == len(expected)
+    for j, draw in enumerate(expected):
+        loud, _ = values(j)
+        stddev = np.full((1, draw.size), draw.stddev) if isinstance(draw, Gaussian) else symmetric(draw)[None]
         measured = loud[j] - quiet[j]
+        assert measured.shape == stddev.shape
         # Whole-numbered statistics round to 2^-40 of the sensitivity; a certified eigenvalue adds 2^-10 to its own.
         np.testing.assert_allclose(measured, stddev, rtol=1e-6 if numeric == "float" else 1.1 * 2.0**-10)
-        assert measured.min() >= stddev * (1.0 - 1e-6)
+        assert (measured >= stddev * (1.0 - 1e-6)).all()
         for before in range(j):
             np.testing.assert_array_equal(loud[before], quiet[before])
+
+
+def symmetric(draw):
+    """The std of each entry: half of the variance off the diagonal, where every number stands twice."""
+    return draw.stddev * np.where(np.eye(draw.width) > 0, 1.0, math.sqrt(0.5))

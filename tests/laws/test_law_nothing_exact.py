@@ -1,0 +1,182 @@
+"""Law 10: no exact value outlives `run`: not in the estimator, its report, its pickle, its file or an error."""
+
+import dataclasses
+import gc
+import math
+import pickle
+import struct
+import traceback
+import types
+import weakref
+
+import numpy as np
+import pytest
+from law_cases import bounded, every_case, every_numeric, problem
+from law_oracles import explicit_rows
+
+from dpols import Bounds, PrivateLinearRegression
+from dpols.algorithms import ALGORITHMS
+from dpols.randomness import streams
+
+BOUNDS = Bounds(features=[(-1.1, 1.3)] * 3, target=(-1.7, 1.9))
+CANARY = 123456.789
+
+
+def reachable_numbers(root):
+    """Every number that can be reached from an object through attributes, containers and closures."""
+    numbers, seen, waiting = [], set(), [root]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, type | types.ModuleType | str | bytes | None):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, np.ndarray) and thing.dtype.kind in "fiu":
+            numbers.extend(thing.ravel().tolist())
+        elif isinstance(thing, bool | int | float | np.generic):
+            numbers.append(float(thing))
+        elif isinstance(thing, dict):
+            waiting += [*thing.keys(), *thing.values()]
+        elif isinstance(thing, list | tuple | set | frozenset | np.ndarray):
+            waiting += list(thing)
+        elif isinstance(thing, types.FunctionType):
+            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+            waiting += [*cells, thing.__defaults__, thing.__kwdefaults__]
+        elif isinstance(thing, types.MethodType):
+            waiting += [thing.__self__, thing.__func__]
+        else:
+            waiting.append(getattr(thing, "__dict__", None))
+            waiting += [getattr(thing, name, None) for name in getattr(type(thing), "__slots__", ())]
+    return np.array([number for number in numbers if math.isfinite(number)])
+
+
+def secrets(X, y, fit_intercept):
+    """Numbers that only the exact data can give, in the data's units and in those of the bounded rows."""
+    found = [X.ravel(), y]
+    for rows, targets in ((X, y), explicit_rows(X, y, BOUNDS, fit_intercept=fit_intercept)):
+        both = np.column_stack((rows, targets))
+        gram = both.T @ both
+        upper = gram[np.triu_indices(len(gram))]
+        found += [rows.ravel(), targets, upper, np.linalg.eigvalsh(gram), np.linalg.eigvalsh(rows.T @ rows)]
+        found += [np.linalg.lstsq(rows, targets, rcond=None)[0], both.mean(axis=0)]
+    values = np.concatenate(found)
+    # What the intercept's column gives is public: it depends on the number of rows only.
+    constant = 1.0 / math.sqrt(4.0)
+    public = np.array([0.0, constant, len(X) * constant**2])
+    values = values[~np.isclose(values[:, None], public, rtol=1e-12, atol=0.0).any(axis=1)]
+    return np.concatenate((values, values * 2.0**20, values * 2.0**40))
+
+
+def assert_free_of(numbers, forbidden):
+    forbidden = np.sort(forbidden)
+    place = np.searchsorted(forbidden, numbers).clip(1, len(forbidden) - 1)
+    nearest = np.minimum(np.abs(forbidden[place] - numbers), np.abs(forbidden[place - 1] - numbers))
+    exposed = numbers[nearest <= 1e-9 * np.abs(numbers)]
+    assert len(exposed) == 0, exposed
+
+
+def fitted(X, y, **more):
+    parameters = {"epsilon": 2.0, "delta": 1e-6, "bounds": BOUNDS, "random_state": 0}
+    return PrivateLinearRegression(**(parameters | more)).fit(X, y)
+
+
+@every_numeric
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("method", ALGORITHMS)
+def test_no_number_that_a_fitted_estimator_holds_is_exact(method, fit_intercept, numeric):
+    X, y = problem(150, 3)
+    model = fitted(X, y, method=method, fit_intercept=fit_intercept, numeric=numeric, options=None)
+    numbers = reachable_numbers(model)
+    assert len(numbers) > 20
+    assert_free_of(numbers, secrets(X, y, fit_intercept))
+
+
+def test_an_exact_number_would_be_found_wherever_it_hides():
+    X, y = problem(150, 3)
+    gram = explicit_rows(X, y, BOUNDS, fit_intercept=True)[0].T @ X
+
+    @dataclasses.dataclass
+    class Holder:
+        value: object
+
+    def closure():
+        return X
+
+    for hidden in (gram, X[3], float(y[7]), (1, {"a": [float((X.T @ y)[0])]}), Holder(y), closure):
+        model = fitted(X, y)
+        model.left_over_ = hidden
+        exposed = np.append(secrets(X, y, True), gram.ravel())
+        with pytest.raises(AssertionError):
+            assert_free_of(reachable_numbers(model), exposed)
+
+
+@every_numeric
+@every_case
+def test_no_number_of_a_fit_or_its_transcript_is_exact(case, numeric):
+    X, y = problem(case.n_rows, case.n_features)
+    fit = case.algorithm.run(bounded(X, y, numeric=numeric), case.plan(), streams(0, 2))
+    gram = X.T @ X
+    exact = np.concatenate([gram[np.triu_indices(len(gram))], X.T @ y, np.linalg.eigvalsh(gram), X.ravel(), y])
+    assert_free_of(reachable_numbers(fit), exact)
+
+
+@every_numeric
+@pytest.mark.parametrize("method", ALGORITHMS)
+def test_the_data_is_not_kept_alive(method, numeric):
+    X, y = problem(40_000, 3)
+    alive = [weakref.ref(X), weakref.ref(y)]
+    model = fitted(X, y, method=method, numeric=numeric)
+    del X, y
+    gc.collect()
+    assert [reference() for reference in alive] == [None, None]
+    assert model.coef_.shape == (3,)
+
+
+@every_numeric
+@pytest.mark.parametrize("method", ALGORITHMS)
+def test_a_canary_in_a_row_is_found_nowhere(method, numeric, tmp_path):
+    X, y = problem(100, 3)
+    X[17, 1] = CANARY
+    model = fitted(X, y, method=method, numeric=numeric, bounds=Bounds(features=[(-1e6, 1e6)] * 3, target=(-1, 1)))
+    model.save(tmp_path / "model.json")
+    texts = [
+        repr(model),
+        str(model),
+        repr(model.privacy_report_),
+        str(model.privacy_report_),
+        model.privacy_report_.to_json(),
+        repr(vars(model)),
+        (tmp_path / "model.json").read_text(),
+    ]
+    for text in texts:
+        assert "123456" not in text
+    pickled = pickle.dumps(model)
+    for form in (struct.pack("<d", CANARY), struct.pack(">d", CANARY), b"123456", struct.pack("<f", CANARY)):
+        assert form not in pickled
+        assert form not in (tmp_path / "model.json").read_bytes()
+
+
+BAD = {
+    "nan": lambda X, y: (np.where(X == 0.0, np.nan, X), y),
+    "one-dimensional": lambda X, y: (X[:, 1], y),
+    "three-dimensional": lambda X, y: (X[None], y),
+    "complex": lambda X, y: (X + 1j, y),
+    "complex target": lambda X, y: (X, X[:, 1] + 1j),
+    "strings": lambda X, y: (np.where(X == CANARY, "canary123456", "a").astype(object), y),
+    "string targets": lambda X, y: (X, [f"canary{v}" for v in X[:, 1]]),
+    "unequal lengths": lambda X, y: (X, y[1:]),
+    "wrong number of bounds": lambda X, y: (X[:, :2], y),
+    "two columns of targets": lambda X, y: (X, X[:, :2]),
+    "infinite target": lambda X, y: (X, np.where(X[:, 1] == CANARY, np.inf, y)),
+}
+
+
+@pytest.mark.parametrize("spoil", BAD.values(), ids=BAD)
+def test_a_canary_is_not_found_in_the_traceback_of_a_refusal(spoil):
+    X, y = problem(5, 3)
+    X[0, 1], X[1, 0] = CANARY, 0.0
+    with pytest.raises((ValueError, TypeError)) as caught:
+        fitted(*spoil(X, y))
+    text = "".join(traceback.format_exception(caught.value))
+    assert "123456" not in text
+    assert repr(float(X[2, 2])) not in text
+    assert f"{X[2, 2]:.6f}" not in text
