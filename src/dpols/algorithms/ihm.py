@@ -143,12 +143,13 @@ def plan(
 
     def at(noise: float, test: bool) -> IHMPlan:
         # sqrt(rows / 2) / floor acts like the sketch's own mu, so the two shares add up to 1 / noise^2.
-        floor = math.sqrt(1.0 + 0.5 * rows * noise**2 / (1.0 - gradient_share))
+        # With next to no noise the floor would round to 1, where a sketch hides nothing at all.
+        floor = max(math.sqrt(1.0 + 0.5 * rows * noise**2 / (1.0 - gradient_share)), math.nextafter(1.0, 2.0))
         gradient = noise * math.sqrt(n_iterations / gradient_share)
         return with_noise(floor, gradient, floor / math.sqrt(sketch_size) if test else None, margin)
 
     def calibrated(test: bool) -> IHMPlan:
-        start = 3.0 / budget.epsilon
+        start = 3.0 / min(budget.epsilon, 1e4)  # where a search begins; a floor must not round to 1 there
         return at(least_noise(lambda noise: at(noise, test).releases, budget, start=start), test)
 
     if eigenvalue in ("on", "off"):
