@@ -21,6 +21,7 @@ relative error is near 1e-13 for delta down to the smallest double and for any n
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,16 +36,12 @@ _NEGLIGIBLE = -42.0
 _ROUNDING = 1e-9
 
 
-def delta_of(
-    releases: Iterable[Release], epsilon: float, *, relation: Neighbours = Neighbours.ZERO_OUT
-) -> float:
+def delta_of(releases: Iterable[Release], epsilon: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
     """Return the smallest delta at which the releases together are (epsilon, delta)-private."""
     return math.exp(log_delta_of(releases, epsilon, relation=relation))
 
 
-def log_delta_of(
-    releases: Iterable[Release], epsilon: float, *, relation: Neighbours = Neighbours.ZERO_OUT
-) -> float:
+def log_delta_of(releases: Iterable[Release], epsilon: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
     """Return log delta; it stays meaningful where delta itself would underflow."""
     if not 0.0 <= epsilon < math.inf:
         raise ParameterError(f"epsilon={epsilon!r} must be finite and not negative.")
@@ -55,9 +52,7 @@ def log_delta_of(
     return min(0.0, total.log_delta(epsilon))
 
 
-def epsilon_of(
-    releases: Iterable[Release], delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT
-) -> float:
+def epsilon_of(releases: Iterable[Release], delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
     """Return the smallest epsilon at which the releases together are (epsilon, delta)-private.
 
     The answer is rounded to the private side; it is infinite where no epsilon reaches ``delta``.
@@ -236,9 +231,7 @@ class _Total:
 
     def epsilon_guess(self, log_target: float) -> float:
         """Return an epsilon of about the right size."""
-        variance = max(
-            loss.mu_squared + sum(half * a * a for half, a in loss.terms) for loss in self.directions
-        )
+        variance = max(loss.mu_squared + sum(half * a * a for half, a in loss.terms) for loss in self.directions)
         spread = math.sqrt(max(-2.0 * log_target, 1.0) * variance)
         return max(0.5 * variance + spread + sum(o.epsilon for o in self.opaque), 1e-300)
 
@@ -321,7 +314,7 @@ def _gap(x: float) -> float:
         return x - math.log1p(x)
     w = x / (2.0 + x)
     w2 = w * w
-    return x * w - 2.0 * w * w2 * _atanh_tail(w2)
+    return x * w - 2.0 * w * w2 * float(_atanh_tail(w2))
 
 
 def _complex_gap(x: np.ndarray) -> np.ndarray:
@@ -333,7 +326,7 @@ def _complex_gap(x: np.ndarray) -> np.ndarray:
     return np.concatenate((x[:near] * w - 2.0 * w * w2 * _atanh_tail(w2), far - np.log1p(far)))
 
 
-def _atanh_tail(w2):  # type: ignore[no-untyped-def]
+def _atanh_tail(w2: Any) -> Any:
     """Return the sum of w2^j / (2 j + 3) over j >= 0, for |w2| below 0.05."""
     tail = 0.0
     for j in range(11, -1, -1):

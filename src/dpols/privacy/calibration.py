@@ -24,6 +24,4 @@ def least_noise(
     >>> round(least_noise(lambda x: [GaussianRelease(x)], PrivacyBudget(1.0, 1e-5)), 4)
     3.7306
     """
-    return least_noise_for(
-        lambda x: log_delta_of(releases_at(x), budget.epsilon), budget, start=start, highest=highest
-    )
+    return least_noise_for(lambda x: log_delta_of(releases_at(x), budget.epsilon), budget, start=start, highest=highest)

@@ -48,9 +48,7 @@ def mixing_renyi_epsilon(rows: int, floor: float, delta: float) -> float:
     return float(found.fun)
 
 
-def mixing_epsilon(
-    rows: int, floor: float, delta: float, *, eigenvalue_noise: float, parts: int = 3
-) -> float:
+def mixing_epsilon(rows: int, floor: float, delta: float, *, eigenvalue_noise: float, parts: int = 3) -> float:
     """Return the paper's eps~ for an eigenvalue test of noise ``eigenvalue_noise`` and a sketch of ``rows`` rows.
 
     Each of the ``parts`` events (test, failed lower bound, sketch, and for IHM the gradients) has delta / parts:
