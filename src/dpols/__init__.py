@@ -13,10 +13,33 @@ if TYPE_CHECKING:
     from .data import Bounds
     from .errors import DpolsError
     from .estimators import PrivateLinearRegression
+    from .named_estimators import (
+        AdaptiveIHMRegression,
+        AdaSSPRegression,
+        BoostedAdaSSPRegression,
+        DPGDRegression,
+        DynamicLinMixRegression,
+        IHMRegression,
+        LinMixRegression,
+        SheffetRegression,
+    )
     from .privacy import PrivacyBudget
     from .report import PrivacyReport
 
 _HOME = {
+    **dict.fromkeys(
+        (
+            "AdaSSPRegression",
+            "AdaptiveIHMRegression",
+            "BoostedAdaSSPRegression",
+            "DPGDRegression",
+            "DynamicLinMixRegression",
+            "IHMRegression",
+            "LinMixRegression",
+            "SheffetRegression",
+        ),
+        ".named_estimators",
+    ),
     "Bounds": ".data",
     "DpolsError": ".errors",
     "PrivacyBudget": ".privacy",
@@ -25,11 +48,19 @@ _HOME = {
 }
 
 __all__ = [
+    "AdaSSPRegression",
+    "AdaptiveIHMRegression",
+    "BoostedAdaSSPRegression",
     "Bounds",
+    "DPGDRegression",
     "DpolsError",
+    "DynamicLinMixRegression",
+    "IHMRegression",
+    "LinMixRegression",
     "PrivacyBudget",
     "PrivacyReport",
     "PrivateLinearRegression",
+    "SheffetRegression",
     "__version__",
     "privacy",
 ]
@@ -39,7 +70,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``import dpols`` stays light."""
     if name in _HOME:
         value = getattr(import_module(_HOME[name], __name__), name)
-    elif name in ("privacy", "errors", "algorithms", "data"):
+    elif name in ("privacy", "errors", "algorithms", "data", "reference", "utility"):
         value = import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -125,8 +125,10 @@ def plan(
         The public size of the data; the intercept counts as a feature.
     accounting : "exact" or "paper"
         Exact calibration of each stage, or the paper's own for IHM after analytic Gaussian noise on each eigenvalue.
-    min_iterations, max_iterations : int
-        Between which the number T of Newton steps is chosen.
+    min_iterations : int
+        Least number T of Newton steps to choose.
+    max_iterations : int
+        Greatest number T of Newton steps to choose.
     eigenvalue_share : float
         Share of epsilon that is reserved for the two eigenvalues.
     residual_bound : float
