@@ -76,7 +76,7 @@ def streams(random_state: Any, count: int) -> Sequence[Bits]:
 
 
 def standard_normal(bits: Bits, shape: tuple[int, ...]) -> Array:
-    """Return standard normal draws by inversion of 53-bit uniforms."""
+    """Return standard normal draws by inversion of 52-bit uniforms."""
     return np.asarray(ndtri(_uniform(bits, shape)))
 
 
@@ -86,9 +86,12 @@ def chi_square(bits: Bits, degrees: Array) -> Array:
 
 
 def _uniform(bits: Bits, shape: tuple[int, ...]) -> Array:
-    """Return uniforms in the open unit interval, centred in cells of width 2^-53."""
+    """Return uniforms in the open unit interval, centred in cells of width 2^-52.
+
+    With one bit more the centre of the last cell would round to 1.
+    """
     words = bits.words(int(np.prod(shape, dtype=np.int64)))
-    return (((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53).reshape(shape)
+    return (((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
 
 
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
