@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import ParameterError
+from .audit import audit
 from .bench import bench
 from .bounds_template import bounds_template
 from .cost import cost
@@ -36,7 +37,7 @@ def dpols(
         typer.echo(context.get_help())
 
 
-for command in (fit, predict, bounds_template, cost, demo):
+for command in (fit, predict, bounds_template, cost, demo, audit):
     app.command()(command)
 app.add_typer(bench, name="bench")
 
