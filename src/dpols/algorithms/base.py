@@ -63,7 +63,7 @@ class Fit:
 class Evidence:
     """What a fit's own releases say of it, at no further cost."""
 
-    noise_covariance: Array  # of theta, given the released curvature
+    noise_covariance: Array  # of theta, over the noise of a run
     risk_change: float  # estimate of sum of squares at theta minus that of predicting a constant; below 0 is better
     risk_change_stddev: float
 

@@ -25,7 +25,7 @@ from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease,
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram
 from .base import Accounting, Evidence, Fit
-from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
+from .judging import covariance_of_sketched_steps, evidence_against_constant, positive_part
 from .options import one_of, plan_inputs, positive, share, whole
 
 EigenvalueRelease = Literal["auto", "on", "off"]
@@ -194,8 +194,15 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
     stddev = plan.gradient_multiplier * plan.residual_bound
     pooled = sketches.mean(axis=0)
     curvature = positive_part(pooled - shift * np.eye(plan.n_features))
-    target = curvature + (shift if plan.ridge else 0.0) * np.eye(plan.n_features)
-    covariance = noise_covariance_of_steps(map(inverse_symmetric, sketches), target, stddev)
+    covariance = covariance_of_sketched_steps(
+        curvature,
+        shift,
+        theta,
+        ridge=plan.ridge,
+        rows=plan.sketch_size,
+        n_steps=plan.n_iterations,
+        stddev=stddev,
+    )
     # Sum of squares at theta minus at 0: theta'X'X theta - 2 theta'X'y. The first gradient is the released X'y; that
     # theta was built from the same noise flatters it by at most stddev^2 times the trace of the first inverse.
     fitted = float(theta @ curvature @ theta)

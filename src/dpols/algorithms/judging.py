@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ..linalg import inverse_symmetric
 from .base import Array, Evidence
 
 
@@ -19,6 +20,33 @@ def noise_covariance_of_steps(maps: Iterable[Array], target: Array, stddev: floa
         carry = np.eye(d) - step @ target
         covariance = carry @ covariance @ carry.T + stddev**2 * step @ step
     return covariance
+
+
+def covariance_of_sketched_steps(
+    curvature: Array, shift: float, theta: Array, *, ridge: bool, rows: int, n_steps: int, stddev: float
+) -> Array:
+    """Return the covariance of the last iterate over sketches and gradient noise; infinite for too small a sketch.
+
+    Step t is theta <- theta + H^-1 (pull (solution - theta) + noise), where rows * H is Wishart of ``rows`` degrees and
+    parameter base = curvature + shift I. Moments of the inverse Wishart (von Rosen, 1988) carry the mean and the second
+    moment of theta - solution from step to step; ``theta`` stands in for the solution.
+    """
+    d, free = len(theta), rows - len(theta)
+    if free <= 3:
+        return np.full((d, d), math.inf)
+    base = curvature + shift * np.eye(d)
+    pull = base if ridge else curvature
+    inverse = inverse_symmetric(base)
+    drift = rows / (free - 1.0) * inverse @ pull
+    spread = rows**2 / (free * (free - 1.0) ** 2 * (free - 3.0))
+    both_sides, trace_part = (rows / (free - 1.0)) ** 2 + spread * (free + 1.0), spread * (free - 1.0)
+    mean, second = -theta, np.outer(theta, theta)
+    for _ in range(n_steps):
+        inner = pull @ second @ pull + stddev**2 * np.eye(d)
+        stepped = both_sides * inverse @ inner @ inverse + trace_part * float(np.trace(inverse @ inner)) * inverse
+        second = second - drift @ second - second @ drift.T + stepped
+        mean = mean - drift @ mean
+    return np.asarray(second - np.outer(mean, mean))
 
 
 def evidence_against_constant(
