@@ -64,7 +64,8 @@ class Evidence:
     """What a fit's own releases say of it, at no further cost."""
 
     noise_covariance: Array  # of theta, over the noise of a run
-    risk_change: float  # estimate of sum of squares at theta minus that of predicting a constant; below 0 is better
+    # Estimate of the sum of squares at theta minus that of predicting a constant, less what fitting noise gains.
+    risk_change: float
     risk_change_stddev: float
 
 

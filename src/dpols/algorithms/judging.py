@@ -63,10 +63,16 @@ def evidence_against_constant(
 
     ``constant`` is the intercept's coordinate, None without one; ``total`` estimates that coordinate of X'y.
     """
+    slopes = len(covariance)
     if constant is not None:
+        slopes -= 1
         weight = n_rows * constant**2
         change += max(total**2 - total_variance, 0.0) / weight
         variance += (2.0 * total / weight) ** 2 * total_variance
+    # Least squares gains from pure noise too: its variance, at most 1 for targets in [-1, 1], times a chi-square of
+    # as many degrees of freedom as there are slopes.
+    change += slopes
+    variance += 2.0 * slopes
     return Evidence(covariance, change, math.sqrt(variance) if variance >= 0.0 else math.nan)
 
 
