@@ -25,6 +25,9 @@ _KINDS: dict[str, type[Release]] = {
     "failure": FailureAllowance,
     "opaque": OpaqueRelease,
 }
+_CERTAIN = (
+    3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
+)
 _RELATIONS = {
     "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
     "replace-one": "one person's row is replaced by any other row; the number of rows is public",
@@ -179,12 +182,12 @@ def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
     """Say from a noisy estimate of the change in squared error whether a fit beats predicting a constant."""
     if not (math.isfinite(risk_change) and math.isfinite(stddev)):
         return "cannot tell", "the released numbers do not determine how good the fit is."
-    if risk_change + 2.0 * stddev < 0.0:
+    if risk_change + _CERTAIN * stddev < 0.0:
         return (
             "better than predicting a constant",
             f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise stds.",
         )
-    if risk_change - 2.0 * stddev > 0.0:
+    if risk_change - _CERTAIN * stddev > 0.0:
         return (
             "worse than predicting a constant",
             "noise swamps the signal: use more rows, a larger epsilon, tighter bounds or fewer features.",
