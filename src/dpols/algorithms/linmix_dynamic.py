@@ -109,7 +109,11 @@ def plan(
     size = checked_sketch_size(sketch_size, n_features, failure)
     if accounting == "paper":
         margin = math.sqrt(8.0 * math.log(max(3.0 / budget.delta, 4.0 / failure)))
-        multiplier = paper.mixing_floor(budget, sketch_size=size) / math.sqrt(size)
+        multiplier = max(
+            paper.mixing_floor(budget, sketch_size=size) / math.sqrt(size),
+            # At large delta the Renyi bound of the sketch is negative and would leave it nothing.
+            _classical_epsilon(1.0, budget.delta / 3.0) / (0.9 * budget.epsilon),
+        )
         stages = _published_stages(budget, multiplier, margin)
         sketch_for: Callable[[int], MixingRelease] = lambda rows: _published_sketch(rows, stages[1])  # noqa: E731
     else:
@@ -206,7 +210,7 @@ def _published_stages(budget: PrivacyBudget, multiplier: float, margin: float) -
     """
     delta = budget.delta / 3.0
     test = (GaussianRelease(multiplier), FailureAllowance(float(ndtr(-margin))))
-    claimed = math.sqrt(2.0 * math.log(1.25 / delta)) / multiplier
+    claimed = _classical_epsilon(multiplier, delta)
     first = PrivacyBudget(max(claimed, epsilon_of(test, 2.0 * delta)), 2.0 * delta)
     if first.epsilon >= budget.epsilon:
         raise CalibrationError(
@@ -214,3 +218,7 @@ def _published_stages(budget: PrivacyBudget, multiplier: float, margin: float) -
             "lower delta or use accounting='exact'."
         )
     return split(budget, first)
+
+
+def _classical_epsilon(multiplier: float, delta: float) -> float:
+    return math.sqrt(2.0 * math.log(1.25 / delta)) / multiplier
