@@ -12,16 +12,17 @@ def solve_symmetric(matrices: Array, vectors: Array) -> Array:
 
     Where a matrix is singular to working precision, its minimum-norm least-squares solution is returned.
     """
+    matrices = np.broadcast_to(matrices, (*vectors.shape, vectors.shape[-1]))
     with np.errstate(all="ignore"):
         try:
             solution = np.linalg.solve(matrices, vectors[..., None])[..., 0]
         except np.linalg.LinAlgError:
+            if vectors.ndim > 1:  # one singular matrix fails its whole stack
+                return np.stack([solve_symmetric(*pair) for pair in zip(matrices, vectors, strict=True)])
             solution = np.full(vectors.shape, np.nan)
     broken = ~np.isfinite(solution).all(axis=-1)
     if broken.any():
-        solution[broken] = _minimum_norm(
-            np.broadcast_to(matrices, (*vectors.shape, vectors.shape[-1]))[broken], vectors[broken]
-        )
+        solution[broken] = _minimum_norm(matrices[broken], vectors[broken])
     return solution
 
 
@@ -38,7 +39,8 @@ def root_of(matrices: Array) -> Array:
         if np.isfinite(root).all():
             return root
     except np.linalg.LinAlgError:
-        pass
+        if matrices.ndim > 2:  # one matrix without a root of this kind fails its whole stack
+            return np.stack([root_of(matrix) for matrix in matrices])
     values, vectors = np.linalg.eigh(matrices)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
@@ -51,6 +53,7 @@ def extreme_eigenvalue(matrix: Array, which: Literal["smallest", "largest"]) -> 
 def _minimum_norm(matrices: Array, vectors: Array) -> Array:
     values, bases = np.linalg.eigh(np.nan_to_num(matrices))
     cutoff = np.abs(values).max(axis=-1, keepdims=True) * values.shape[-1] * np.finfo(float).eps
+    cutoff = np.maximum(cutoff, np.finfo(float).tiny)  # below, one over an eigenvalue overflows
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=np.abs(values) > cutoff)
     coordinates = np.einsum("...ji,...j->...i", bases, np.nan_to_num(vectors))
     return np.asarray(np.einsum("...ij,...j->...i", bases, inverse * coordinates))
