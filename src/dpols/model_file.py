@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -33,10 +34,10 @@ def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file, or raise ModelFileError where it is damaged or too new."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite)
     except OSError as error:
         raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ModelFileError(f"{str(path)!r} is not a model file: it is not valid JSON.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"{str(path)!r} is not a dpols model file.")
@@ -50,6 +51,14 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     if document["sha256"] != _checksum(content):
         raise ModelFileError(f"{str(path)!r} is damaged: its checksum does not match.")
     return content
+
+
+def _finite(text: str) -> float:
+    """Read a number; what is not finite is not JSON, although Python's reader takes it."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def _checksum(content: dict[str, Any]) -> str:
