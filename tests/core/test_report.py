@@ -1,0 +1,161 @@
+"""What a fit says of its privacy, in words and as data."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, PrivacyReport, PrivateLinearRegression
+from dpols.algorithms import ALGORITHMS, StagedPlan
+from dpols.errors import BudgetExceeded, DpolsError, ModelFileError, NumericWarning, ParameterError
+from dpols.privacy import (
+    FailureAllowance,
+    GaussianRelease,
+    MixingRelease,
+    Neighbours,
+    OpaqueRelease,
+    PrivacyBudget,
+    epsilon_of,
+)
+from dpols.report import release_lines
+
+
+def fit(**changes):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (500, 2))
+    bounds = Bounds(features=[(-1.0, 1.0), (-2.0, 3.0)], target=(-4.0, 6.0))
+    parameters = {"epsilon": 2.0, "delta": 1e-6, "bounds": bounds} | changes
+    return PrivateLinearRegression(**parameters).fit(X, 1.0 + X @ [2.0, -1.0])
+
+
+@pytest.mark.parametrize("accounting", ["exact", "paper"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("method", ALGORITHMS)
+def test_what_was_spent_can_be_recomputed_and_is_at_most_what_was_asked(method, accounting, neighbours):
+    report = fit(method=method, accounting=accounting, neighbours=neighbours).privacy_report_
+    assert report.asked == PrivacyBudget(2.0, 1e-6)
+    assert report.spent_epsilon <= 2.0 * (1.0 + 1e-9)
+    recomputed = epsilon_of(report.releases, 1e-6, relation=Neighbours(neighbours))
+    assert recomputed <= report.spent_epsilon * (1.0 + 1e-9)
+    staged = isinstance(
+        ALGORITHMS[method].plan(report.asked, n_rows=500, n_features=3, accounting=accounting), StagedPlan
+    )
+    if not staged:
+        assert recomputed == pytest.approx(report.spent_epsilon, rel=1e-9)
+    assert report.relation == neighbours
+
+
+def test_the_text_says_all_that_matters():
+    model = fit()
+    text = str(model.privacy_report_)
+    for part in (
+        "epsilon = 2,",
+        "delta = 1e-06",
+        "Spent",
+        "zero-out",
+        "number of rows is public",
+        "500 rows, 3 coefficients",
+        "3 x sketch of X'X",
+        "3 x gradient X'clip(y - X theta)",
+        "Gaussian noise, std",
+        "Gaussian mixing",
+        "[-2, 3]",
+        "[-4, 6]",
+        "norm of a row, intercept included",
+        "Assumed public",
+        "intercept",
+        "privacy noise std",
+        "Verdict",
+        "exact",
+    ):
+        assert part in text, part
+    for coefficient, value in zip(model.privacy_report_.coefficients, [*model.coef_, model.intercept_], strict=True):
+        assert coefficient.value == value
+        assert f"{value:.6g}" in text
+    assert "NOT PRIVATE" not in text
+
+
+def test_both_numeric_modes_say_what_they_promise():
+    assert "real-number model" in str(fit(numeric="float").privacy_report_)
+    assert "real-number model" not in str(fit(numeric="exact").privacy_report_)
+    assert fit(numeric="float").privacy_report_.numeric == "float"
+    assert fit(numeric="auto").privacy_report_.numeric == "exact"
+
+
+@pytest.mark.parametrize("method", ALGORITHMS)
+def test_json_reads_back(method):
+    report = fit(method=method).privacy_report_
+    data = json.loads(report.to_json())
+    assert data["private"] is True
+    assert data["asked"] == {"epsilon": 2.0, "delta": 1e-6}
+    assert PrivacyReport.from_dict(data) == report
+
+
+def test_a_report_that_lacks_something_is_refused():
+    whole = fit().privacy_report_.to_dict()
+    for name in PrivacyReport.__dataclass_fields__:
+        with pytest.raises(ModelFileError):
+            PrivacyReport.from_dict({key: value for key, value in whole.items() if key != name})
+
+
+def test_equal_releases_of_one_name_share_a_line_in_the_order_of_their_first():
+    gradient, sketch = GaussianRelease(2.0), MixingRelease(10, 5.0)
+    lines = release_lines(("sketch", "gradient") * 2 + ("last",), (sketch, gradient) * 2 + (GaussianRelease(2.0),))
+    assert [(line.what, line.release, line.times) for line in lines] == [
+        ("sketch", sketch, 2),
+        ("gradient", gradient, 2),
+        ("last", gradient, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        (GaussianRelease(2.5), "std 2.5 x sensitivity"),
+        (MixingRelease(7, 3.5), "7 sketch rows, floor 3.5"),
+        (FailureAllowance(1e-9), "probability 1e-09"),
+        (OpaqueRelease(0.5, 1e-7), "black box of"),
+    ],
+)
+def test_every_kind_of_release_is_described_and_reads_back(release, words):
+    (line,) = release_lines(("it",), (release,))
+    assert words in line.describe()
+
+
+def test_a_run_that_costs_more_than_was_asked_returns_nothing(monkeypatch):
+    """The last line of defence: recorded releases are accounted for again, whatever the plan says."""
+    row = ALGORITHMS["ihm"]
+
+    def generous(budget, **kwargs):
+        return row.plan(PrivacyBudget(1.01 * budget.epsilon, budget.delta), **kwargs)
+
+    monkeypatch.setitem(ALGORITHMS, "ihm", type(row)(**{**vars(row), "plan": generous}))
+    with pytest.raises(BudgetExceeded, match="nothing is returned") as caught:
+        fit()
+    assert isinstance(caught.value, ValueError)
+
+
+def test_many_coefficients_fall_back_to_floating_point_with_a_warning():
+    X = np.random.default_rng(0).uniform(-0.01, 0.01, (300, 130))
+    model = PrivateLinearRegression(1.0, 1e-6, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False)
+    with pytest.warns(NumericWarning, match="130 coefficients"):
+        model.fit(X, X[:, 0])
+    assert model.privacy_report_.numeric == "float"
+
+
+def test_all_errors_of_dpols_are_value_or_type_errors():
+    kinds = [DpolsError]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        assert kind is DpolsError or issubclass(kind, ValueError | TypeError | ImportError), kind
+    assert issubclass(ParameterError, DpolsError)
+
+
+def test_a_coefficient_of_unknown_noise_is_said_to_be_so():
+    report = fit(options={"sketch_size": 3}).privacy_report_
+    assert all(c.noise_stddev is None for c in report.coefficients)
+    assert "privacy noise std unknown" in str(report)
+    assert json.loads(report.to_json())["coefficients"][0]["noise_stddev"] is None
+    assert not math.isnan(report.coefficients[0].value)
