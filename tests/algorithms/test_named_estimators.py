@@ -41,9 +41,9 @@ BUDGET = {"epsilon": 2.0, "delta": 1e-6, "bounds": NORMS, "random_state": 0}
 every_class = pytest.mark.parametrize(("method", "named"), NAMED.items(), ids=NAMED)
 
 
-def test_every_method_has_its_estimator():
-    assert set(NAMED) == set(ALGORITHMS)
-    assert {cls.method for cls in NAMED.values()} == set(ALGORITHMS)
+def test_every_method_of_the_literature_has_its_estimator():
+    assert set(NAMED) <= set(ALGORITHMS)
+    assert {method: cls.method for method, cls in NAMED.items()} == {method: method for method in NAMED}
     assert all(cls.__name__ in dpols.__all__ for cls in NAMED.values())
 
 

@@ -55,7 +55,7 @@ class AdaptiveIHMPlan:
     def release_names(self) -> tuple[str, ...]:
         """What each release is of, in the same order."""
         count = len(self.iterations) * len(self.sketch_sizes)
-        return ("smallest and largest eigenvalue of X'X", f"iterative Hessian mixing, {count} outcomes")
+        return ("smallest and largest eigenvalue of X'X", f"iterative Hessian mixing, one of {count} choices")
 
     @property
     def estimates(self) -> tuple[Release, ...]:

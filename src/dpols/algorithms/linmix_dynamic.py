@@ -57,7 +57,7 @@ class DynamicLinMixPlan:
     @property
     def release_names(self) -> tuple[str, ...]:
         """What each release is of, in the same order."""
-        return ("certain smallest eigenvalue of [X, y]'[X, y]", f"sketch of [X, y], {len(self.outcomes)} outcomes")
+        return ("certain smallest eigenvalue of [X, y]'[X, y]", f"sketch of [X, y], one of {len(self.outcomes)} sizes")
 
     @property
     def test(self) -> tuple[Release, ...]:

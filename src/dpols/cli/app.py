@@ -12,6 +12,7 @@ from .bounds_template import bounds_template
 from .cost import cost
 from .demo import demo
 from .fit import fit
+from .guarantee import guarantee
 from .predict import predict
 
 # Bad usage has a base class that typer exports only through its children.
@@ -37,7 +38,7 @@ def dpols(
         typer.echo(context.get_help())
 
 
-for command in (fit, predict, bounds_template, cost, demo, audit):
+for command in (fit, predict, bounds_template, cost, guarantee, demo, audit):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -1,14 +1,16 @@
 """``dpols cost``: what a plan would release and cost, without any data."""
 
+import itertools
 import json as json_format
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DpolsError
+from ..errors import DpolsError, ParameterError
 from . import options as given
 from .console import out, print_table
+from .guarantee import closed_form, show_closed_form, without_infinity
 
 if TYPE_CHECKING:
     from ..report import ReleaseLine
@@ -35,7 +37,7 @@ def cost(
     features: Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")],
     epsilon: given.Epsilon,
     delta: given.Delta,
-    method: given.Method = "ihm",
+    method: Annotated[str, typer.Option(help="Algorithm, or 'all' to compare them.")] = "ihm",
     accounting: given.AccountingOption = given.Accounting.EXACT,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
@@ -45,7 +47,7 @@ def cost(
     """Say what a fit would release and cost, without any data.
 
     Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
-    it claims and the one that its releases cost exactly.
+    it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem.
     """
     from ..estimators import delta_from_rule
     from ..privacy import PrivacyBudget
@@ -53,6 +55,11 @@ def cost(
     rule = given.parsed_delta(delta, epsilon)
     budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
     coefficients = features + (not no_intercept)
+    if method == "all":
+        if option:
+            raise ParameterError("--option belongs to one method; give --method, or leave out --option.")
+        compare_methods(budget, neighbours, rows, coefficients, as_json=json)
+        return
     chosen = given.parsed_options(method, option)
     costs: dict[str, PlanCost] = {}
     missing: dict[str, str] = {}
@@ -64,15 +71,25 @@ def cost(
             if name == accounting:
                 raise
             missing[name.value] = str(error)
+    closed = None
+    if method == "ihm" and neighbours is given.Neighbours.ZERO_OUT:
+        closed = closed_form(budget, *sketches_of(costs[accounting.value]))
     if json:
         asked = {"method": method, **asdict(budget), "rows": rows, "coefficients": coefficients}
-        plans = {name: plan.to_dict() for name, plan in costs.items()}
-        typer.echo(json_format.dumps({**asked, "neighbours": neighbours.value, "accounting": plans}, indent=2))
+        content = {
+            **asked,
+            "neighbours": neighbours.value,
+            "accounting": {name: plan.to_dict() for name, plan in costs.items()},
+            **({} if closed is None else {"closed_form": {**without_infinity(asdict(closed)), "valid": closed.valid}}),
+        }
+        typer.echo(json_format.dumps(content, indent=2))
     else:
         intercept = "" if no_intercept else ", intercept included"
         out.print(f"{method} on {rows:,} rows with {coefficients} coefficients{intercept}")
         out.print(f"asked: epsilon = {budget.epsilon:.6g}, delta = {budget.delta:.4g}, {neighbours.value} neighbours\n")
         show_costs(costs)
+        if closed is not None:
+            show_closed_form(closed)
         for other, reason in missing.items():
             out.print(f"No plan under {other} accounting: {reason}")
 
@@ -87,8 +104,8 @@ def plan_cost(
     options: dict[str, Any],
 ) -> PlanCost:
     """Plan under one accounting and cost the plan's releases exactly."""
-    from ..algorithms import algorithm
-    from ..privacy import Neighbours, epsilon_of
+    from ..algorithms import algorithm, planned_epsilon
+    from ..privacy import Neighbours
     from ..report import release_lines
 
     relation = Neighbours(neighbours.value)
@@ -96,7 +113,47 @@ def plan_cost(
         budget.for_zero_out(relation), n_rows=n_rows, n_features=n_coefficients, accounting=accounting.value, **options
     )
     lines = release_lines(plan.release_names, plan.releases)
-    return PlanCost(lines, budget.epsilon, epsilon_of(plan.releases, budget.delta, relation=relation))
+    return PlanCost(lines, budget.epsilon, planned_epsilon(plan, budget.delta, relation=relation))
+
+
+def compare_methods(
+    budget: Any, neighbours: given.Neighbours, n_rows: int, n_coefficients: int, *, as_json: bool
+) -> None:
+    """Print for every method what it would release, and how much of epsilon its published calibration really uses."""
+    from ..algorithms import ALGORITHMS
+
+    costs: dict[str, dict[str, PlanCost]] = {method: {} for method in ALGORITHMS}
+    for method, name in itertools.product(ALGORITHMS, given.Accounting):
+        try:
+            costs[method][name.value] = plan_cost(method, budget, neighbours, name, n_rows, n_coefficients, {})
+        except DpolsError:
+            # Not every method has a published calibration.
+            if name is given.Accounting.EXACT:
+                raise
+    if as_json:
+        plans = {method: {name: plan.to_dict() for name, plan in both.items()} for method, both in costs.items()}
+        asked = {**asdict(budget), "rows": n_rows, "coefficients": n_coefficients, "neighbours": neighbours.value}
+        typer.echo(json_format.dumps({**asked, "methods": plans}, indent=2))
+        return
+    rows = [
+        (
+            method,
+            "; ".join(f"{line.times} x {line.what}: {line.describe()}" for line in both["exact"].lines),
+            f"{both['exact'].exact_epsilon:.4g}",
+            f"{both['paper'].exact_epsilon:.4g}" if "paper" in both else "none",
+        )
+        for method, both in costs.items()
+    ]
+    title = f"All methods, epsilon = {budget.epsilon:.6g}, delta = {budget.delta:.4g}, {neighbours.value} neighbours"
+    print_table(title, ("", "released under exact accounting", ">costs", ">costs as published"), rows)
+
+
+def sketches_of(plan: PlanCost) -> tuple[int, int]:
+    """Return the rows and the number of the sketches that a plan releases."""
+    from ..privacy import MixingRelease
+
+    found = [(line.release.rows, line.times) for line in plan.lines if isinstance(line.release, MixingRelease)]
+    return found[0]
 
 
 def show_costs(costs: dict[str, PlanCost]) -> None:
