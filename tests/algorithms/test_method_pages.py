@@ -1,0 +1,40 @@
+"""The pages on methods say what is so: every method is there, examples run, and shown code is the code."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_named_estimators import NAMED
+
+ROOT = Path(__file__).parents[2]
+METHODS_PAGE = ROOT / "docs" / "methods.md"
+ADDING_PAGE = ROOT / "docs" / "add_an_algorithm.md"
+SHOWN = [ROOT / "src" / "dpols" / "algorithms" / name for name in ("dp_gd.py", "__init__.py")]
+
+
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("method", NAMED)
+def test_every_method_has_its_section_and_its_estimator_is_named(method):
+    text = METHODS_PAGE.read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## [^\n]*`{method}`\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    for word in ("*Releases*", "*Costs*", "*Reference*"):
+        assert word in section
+    assert f"| `{method}` | `{NAMED[method].__name__}` |" in text
+
+
+def test_the_example_runs(tmp_path):
+    (example,) = blocks(METHODS_PAGE)
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [method for method in NAMED if method not in done.stdout] == []
+
+
+def test_shown_code_is_the_code():
+    shown, source = blocks(ADDING_PAGE), [path.read_text(encoding="utf-8") for path in SHOWN]
+    assert len(shown) == 4
+    assert all(any(block in text for text in source) for block in shown)
