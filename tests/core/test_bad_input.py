@@ -88,7 +88,7 @@ ROWS = {
     "fewer targets": (lambda: (table()[0], table()[1][:-1]), ValueError, "inconsistent numbers of samples: .60, 59."),
     "no rows": (lambda: (table()[0][:0], table()[1][:0]), ValueError, "0 sample"),
     "no columns": (lambda: (table()[0][:, :0], table()[1]), ValueError, "0 feature"),
-    "ragged lists": (lambda: ([[1.0, 2.0], [3.0]], [0.0, 1.0]), ValueError, ""),
+    "ragged lists": (lambda: ([[1.0, 2.0], [3.0]], [0.0, 1.0]), ValueError, "inhomogeneous|sequence"),
 }
 
 
@@ -321,7 +321,7 @@ ODD = {
 @pytest.mark.parametrize("bounds", [NORMS, RANGES], ids=["norm", "ranges"])
 @pytest.mark.parametrize("numeric", ["float", "exact"])
 def test_odd_rows_give_finite_coefficients_and_a_report(rows, bounds, numeric):
-    for epsilon in (1e-3, 1.0, 50.0):
+    for epsilon in (1e-3, 50.0):
         for fit_intercept in (False, True):
             fitted = model(epsilon=epsilon, bounds=bounds, fit_intercept=fit_intercept, numeric=numeric).fit(*rows())
             assert np.isfinite(fitted.coef_).all()

@@ -26,14 +26,10 @@ def estimator(**changes):
 
 
 CONFIGURATIONS = [
-    estimator(method=method, fit_intercept=fit_intercept, **more)
-    for method in ALGORITHMS
-    for fit_intercept, more in (
-        (True, {}),
-        (False, {}),
-        (True, {"numeric": "float", "bounds": Bounds(x_norm=10.0, target=(-100.0, 300.0))}),
-        (True, {"numeric": "float", "accounting": "paper", "neighbours": "replace-one", "delta": "1/n^1.5"}),
-    )
+    *(estimator(method=method) for method in ALGORITHMS),
+    estimator(fit_intercept=False),
+    estimator(numeric="float", bounds=Bounds(x_norm=10.0, target=(-100.0, 300.0))),
+    estimator(numeric="float", accounting="paper", neighbours="replace-one", delta="1/n^1.5"),
 ]
 
 

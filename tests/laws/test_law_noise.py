@@ -13,10 +13,10 @@ from dpols.privacy import FailureAllowance, GaussianRelease, MixingRelease
 from dpols.randomness import chi_square, standard_normal, streams
 from dpols.statistics import Statistic
 
-ACCEPT, REJECT = 1e-4, 1e-9
+ACCEPT, REJECT = 1e-4, 1e-6
 WRONG = (2.0 / 3.0, 3.0 / 2.0)
 # Finer than the law asks for, and still plain to see.
-ALSO_WRONG = (0.85, 1.15)
+ALSO_WRONG = (0.8, 1.25)
 
 
 def kolmogorov(draws, cdf):
@@ -32,8 +32,8 @@ def assert_scale(draws, stddev):
 
 @pytest.fixture
 def many():
-    """Streams for as many trials as tell a tenth of the scale; new for each test, so that none depends on another."""
-    return streams(2024, 10_000)
+    """Streams for as many trials as tell a fifth of the scale; new for each test, so that none depends on another."""
+    return streams(2024, 4000)
 
 
 def statistic(value, sensitivity, numeric):
@@ -60,33 +60,33 @@ def test_chi_square_draws_have_their_degrees_of_freedom(degrees):
 @every_numeric
 @pytest.mark.parametrize(("multiplier", "sensitivity"), [(1.0, 1.0), (3.5, 0.25), (0.01, 40.0)])
 def test_a_gaussian_release_adds_multiplier_times_sensitivity(multiplier, sensitivity, numeric):
-    exact = np.linspace(-5.0, 5.0, 1000)
-    channel = Channel(streams(3, 100))
+    exact = np.linspace(-5.0, 5.0, 5000)
+    channel = Channel(streams(3, 20))
     released = channel.gaussian(statistic(exact, sensitivity, numeric), multiplier=multiplier)
     assert channel.releases == (GaussianRelease(multiplier),)
-    assert released.shape == (100, 1000)
+    assert released.shape == (20, 5000)
     assert_scale(released - exact, multiplier * sensitivity)
 
 
 @every_numeric
 def test_a_gaussian_release_with_a_trial_axis_gives_each_trial_its_own_value_and_noise(numeric):
-    exact = np.arange(100.0)[:, None] * np.ones(1000)
-    released = Channel(streams(4, 100)).gaussian(statistic(exact, 0.5, numeric), multiplier=2.0)
+    exact = np.arange(20.0)[:, None] * np.ones(2000)
+    released = Channel(streams(4, 20)).gaussian(statistic(exact, 0.5, numeric), multiplier=2.0)
     assert_scale(released - exact, 1.0)
 
 
 @every_numeric
 def test_the_noise_of_coordinates_and_trials_is_independent(numeric):
-    noise = Channel(streams(5, 10_000)).gaussian(statistic(np.zeros(3), 1.0, numeric), multiplier=1.0)
-    np.testing.assert_allclose(np.corrcoef(noise.T), np.eye(3), atol=4.5 / math.sqrt(10_000))
+    noise = Channel(streams(5, 3000)).gaussian(statistic(np.zeros(3), 1.0, numeric), multiplier=1.0)
+    np.testing.assert_allclose(np.corrcoef(noise.T), np.eye(3), atol=4.5 / math.sqrt(3000))
     lagged = np.corrcoef(noise[:-1, 0], noise[1:, 0])[0, 1]
-    assert abs(lagged) < 4.5 / math.sqrt(10_000)
+    assert abs(lagged) < 4.5 / math.sqrt(3000)
 
 
 @every_numeric
 def test_a_symmetric_release_is_the_gaussian_release_in_an_orthonormal_basis(numeric):
     exact = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -2.0], [0.0, -2.0, 5.0]])
-    channel = Channel(streams(6, 10_000))
+    channel = Channel(streams(6, 3000))
     released = channel.symmetric_gaussian(statistic(exact, 2.0, numeric), multiplier=1.5)
     assert channel.releases == (GaussianRelease(1.5),)
     np.testing.assert_array_equal(released, released.swapaxes(1, 2))
@@ -96,7 +96,7 @@ def test_a_symmetric_release_is_the_gaussian_release_in_an_orthonormal_basis(num
         [*(noise[:, i, i] for i in range(3)), *(math.sqrt(2.0) * noise[:, i, j] for i, j in ((0, 1), (0, 2), (1, 2)))]
     )
     assert_scale(coordinates, 3.0)
-    np.testing.assert_allclose(np.corrcoef(coordinates.T), np.eye(6), atol=4.5 / math.sqrt(10_000))
+    np.testing.assert_allclose(np.corrcoef(coordinates.T), np.eye(6), atol=4.5 / math.sqrt(3000))
 
 
 @every_numeric
@@ -147,7 +147,7 @@ def mixed(bits, A, numeric, *, rows, floor, certain=None, sensitivity=1.0):
 
 def sketch_streams(numeric):
     """Exact sketches take longer."""
-    return streams(2024, 10_000 if numeric == "float" else 3_000)
+    return streams(2024, 4000 if numeric == "float" else 2000)
 
 
 GRAM = np.array([[30.0, 4.0, -3.0], [4.0, 12.0, 2.0], [-3.0, 2.0, 5.0]])

@@ -122,7 +122,7 @@ def test_no_number_of_a_fit_or_its_transcript_is_exact(case, numeric):
 @every_numeric
 @pytest.mark.parametrize("method", ALGORITHMS)
 def test_the_data_is_not_kept_alive(method, numeric):
-    X, y = problem(40_000, 3)
+    X, y = problem(20_000, 3)
     alive = [weakref.ref(X), weakref.ref(y)]
     model = fitted(X, y, method=method, numeric=numeric)
     del X, y
