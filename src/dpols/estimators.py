@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .algorithms import Algorithm, Fit, algorithm, names_of, spent_epsilon
+from .algorithms import Algorithm, Fit, algorithm, certified_delta_of, names_of, spent_epsilon
 from .data import ArraySource, BoundedRows, Bounds, RowMap, RowSource, as_source
 from .data.memory import real_numbers
 from .data.rows import Numeric
@@ -277,10 +277,13 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
                 f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
                 "nothing is returned. Please report this as a bug of dpols."
             )
+        proved = certified_delta_of(plan, fit, budget, relation=relation) if numeric == "exact" else None
         matrix, offset = row_map.coefficient_map()
         released = matrix @ fit.theta[0] + offset
         self.coef_, self.intercept_ = released[:-1], float(released[-1])
-        self.privacy_report_ = self._report(method, plan, fit, row_map, budget, relation, spent, numeric, seeded)
+        self.privacy_report_ = self._report(
+            method, plan, fit, row_map, budget, relation, spent, proved, numeric, seeded
+        )
 
     def _report(
         self,
@@ -291,6 +294,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         budget: PrivacyBudget,
         relation: Neighbours,
         spent: float,
+        proved: float | None,
         numeric: Numeric,
         seeded: bool,
     ) -> PrivacyReport:
@@ -316,6 +320,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             relation=str(relation),
             asked=budget,
             spent_epsilon=spent,
+            certified_delta=proved,
             n_rows=plan.n_rows,
             n_features=row_map.n_coordinates,
             lines=release_lines(names_of(plan, fit), fit.releases),

@@ -80,6 +80,7 @@ class PrivacyReport:
     relation: str
     asked: PrivacyBudget
     spent_epsilon: float
+    certified_delta: float | None  # proved in ball arithmetic, in exact mode
     n_rows: int
     n_features: int
     lines: tuple[ReleaseLine, ...]
@@ -93,6 +94,13 @@ class PrivacyReport:
     def releases(self) -> tuple[Release, ...]:
         """Every release, as recorded while it was made; `dpols.privacy.epsilon_of` recomputes the cost."""
         return tuple(line.release for line in self.lines for _ in range(line.times))
+
+    @property
+    def certificate_in_words(self) -> str:
+        """What was proved of the recorded releases, rounding included."""
+        if self.certified_delta is None:
+            return "not certified"
+        return f"at epsilon = {self.asked.epsilon:.6g}, delta <= {self.certified_delta:.6g}, proved in ball arithmetic"
 
     @property
     def private(self) -> bool:
@@ -122,6 +130,7 @@ class PrivacyReport:
             f"Method         {self.title} ({self.method}), {self.accounting} accounting",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
+            *([] if self.certified_delta is None else [f"Certified      {self.certificate_in_words}"]),
             f"Neighbours     {self.relation_in_words}",
             f"Data           {self.n_rows} rows, {self.n_features} coefficients",
             "",

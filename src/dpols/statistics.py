@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .data.fixed_point import SQUARE, FixedPointSpan, from_limbs, quantised
+from .data.fixed_point import ONE, SQUARE, FixedPointSpan, from_limbs, quantised
 from .data.rows import BoundedRows
 from .data.span import Span
 
@@ -26,7 +26,7 @@ class Statistic:
 
     value: Array
     sensitivity: float
-    unit: float = 1.0
+    unit: float | Array = 1.0  # one for all trials, or one for each
 
     @property
     def exact(self) -> bool:
@@ -50,13 +50,31 @@ def gram_with_target(rows: BoundedRows) -> Statistic:
     return _statistic(rows.total(_gram_with_target), sensitivity=2.0)
 
 
-def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float) -> Statistic:
-    """Return X' clip(y - X theta) for each theta of shape (trials, d), with residuals clipped to the bound.
+def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float | Array) -> Statistic:
+    """Return X' clip(y - X theta) for each theta of shape (trials, d), with residuals clipped to the trial's bound.
 
     One row moves it by x times a clipped residual, of norm at most ``residual_bound`` whatever theta is.
     """
     values = rows.total(_clipped_gradient, *_point(rows, theta), residual_bound, width=2 * len(theta))
     return _statistic(values, sensitivity=1.0, unit=residual_bound)
+
+
+def clipped_gradient_and_counts(
+    rows: BoundedRows, theta: Array, *, residual_bound: float | Array, edges: Array
+) -> tuple[Statistic, Statistic]:
+    """Return the clipped gradient and, from the same pass, counts of absolute residuals between rising edges.
+
+    One row moves the gradient by at most ``residual_bound``, and one of the counts, by 1; the zero row has no residual
+    and is not counted.
+    """
+    width = (2 + len(edges)) * len(theta)
+    *gradient, counts = rows.total(
+        _clipped_gradient_and_counts, *_point(rows, theta), residual_bound, edges, width=width
+    )
+    # Whole-numbered counts are held in steps of 2^-20, so that rounding their noise costs nothing.
+    steps = ONE if rows.numeric == "exact" else 1.0
+    counted = Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
+    return _statistic(tuple(gradient), sensitivity=1.0, unit=residual_bound), counted
 
 
 def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float) -> Statistic:
@@ -73,10 +91,10 @@ def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     return quantised(theta) if rows.numeric == "exact" else (theta,)
 
 
-def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float = 1.0) -> Statistic:
+def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float | Array = 1.0) -> Statistic:
     """Wrap a sum; ``sensitivity`` is in multiples of ``unit``, which is what integers of 2^40 stand for."""
     if len(values) == 1:
-        return Statistic(values[0], sensitivity * unit)
+        return Statistic(values[0], sensitivity, unit)
     return Statistic(from_limbs(*values), sensitivity * SQUARE, unit / SQUARE)
 
 
@@ -90,6 +108,10 @@ def _gram_with_target(span: AnySpan) -> tuple[Array, ...]:
 
 def _clipped_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:
     return span.clipped_gradient(*args)
+
+
+def _clipped_gradient_and_counts(span: AnySpan, *args: Any) -> tuple[Array, ...]:
+    return span.clipped_gradient_and_counts(*args)
 
 
 def _norm_clipped_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:

@@ -39,6 +39,9 @@ class Case:
 
 
 CASES = (
+    Case("adaptive", epsilon=8.0),
+    Case("adaptive", options={"max_passes": 4}, epsilon=8.0),
+    Case("adaptive", "paper", epsilon=8.0),
     Case("ihm"),
     Case("ihm", options={"eigenvalue": "on"}),
     Case("ihm", options={"eigenvalue": "off", "ridge": True, "n_iterations": 2}),
@@ -117,6 +120,17 @@ def adaptive_ihm_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     return [Gaussian(1, plan.eigenvalue_multiplier)] * 2 + ihm_draws(plan.outcome(*chosen), fit, trial)
 
 
+def adaptive_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    first, later = plan.first_bound, float(fit.transcript["residual_bound"][trial])
+    gradients = [
+        Gaussian(plan.n_features, plan.gradient_multiplier * (first if step < plan.warm_up else later))
+        for step in range(plan.n_iterations)
+    ]
+    counts = Gaussian(13, plan.count_multiplier)
+    gram = SymmetricGaussian(plan.n_features, plan.gram_multiplier)
+    return [gram, *gradients[: plan.warm_up], counts, *gradients[plan.warm_up :]]
+
+
 def linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     multiplier = plan.eigenvalue_multiplier
     test = [] if multiplier is None else [Gaussian(1, multiplier * SQUARED_NORM_WITH_TARGET)]
@@ -154,6 +168,7 @@ def sheffet_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
 
 # What a run must draw, from the plan and, where it has a choice, from what it let out; never from its own records.
 DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
+    "adaptive": adaptive_draws,
     "ihm": ihm_draws,
     "ihm-adaptive": adaptive_ihm_draws,
     "linmix": linmix_draws,

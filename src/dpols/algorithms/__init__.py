@@ -1,13 +1,14 @@
 """The methods, one file each, and the table that names them."""
 
 from ..errors import ParameterError
-from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet
+from . import adaptive, adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet
 from .base import (
     Algorithm,
     Evidence,
     Fit,
     Plan,
     StagedPlan,
+    certified_delta_of,
     follows,
     names_of,
     planned_epsilon,
@@ -19,6 +20,14 @@ _IHM_PAPER = "Lev et al., Near-optimal private linear regression via iterative H
 ALGORITHMS: dict[str, Algorithm] = {
     row.name: row
     for row in (
+        Algorithm(
+            name="adaptive",
+            title="Adaptive damped Newton steps",
+            reference="docs/adaptive.md",
+            plan=adaptive.plan,
+            run=adaptive.run,
+            evidence=adaptive.evidence,
+        ),
         Algorithm(
             name="ihm",
             title="Iterative Hessian mixing",
@@ -102,6 +111,7 @@ __all__ = [
     "Plan",
     "StagedPlan",
     "algorithm",
+    "certified_delta_of",
     "follows",
     "names_of",
     "planned_epsilon",

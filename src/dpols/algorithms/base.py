@@ -16,6 +16,7 @@ from ..data.rows import BoundedRows
 from ..errors import BudgetExceeded
 from ..privacy.accountant import epsilon_of
 from ..privacy.budget import Neighbours, PrivacyBudget
+from ..privacy.certificate import certify
 from ..privacy.releases import OpaqueRelease, Release
 from ..randomness import Bits
 
@@ -114,6 +115,20 @@ def spent_epsilon(plan: Plan, fit: Fit, delta: float, *, relation: Neighbours = 
                     "nothing is returned. Please report this as a bug of dpols."
                 )
     return planned_epsilon(plan, delta, relation=relation)
+
+
+def certified_delta_of(plan: Plan, fit: Fit, budget: PrivacyBudget, *, relation: Neighbours) -> float:
+    """Return a proved bound on the delta of a fit's recorded releases; BudgetExceeded is raised where there is none.
+
+    The stages of a staged plan are proved one by one, and the whole is as private as the budget that they share.
+    """
+    if fit.stages is None:
+        return certify(fit.releases, budget, relation=relation).delta_bound
+    assert isinstance(plan, StagedPlan)
+    for stages in fit.stages:
+        for recorded, part in zip(stages, plan.stage_budgets, strict=True):
+            certify(recorded, part)
+    return budget.delta
 
 
 def follows(plan: Plan, fit: Fit) -> bool:

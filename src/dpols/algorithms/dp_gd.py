@@ -16,6 +16,7 @@ from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
+from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import norm_clipped_gradient
@@ -132,6 +133,4 @@ def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Ev
 
 def _published_multiplier(budget: PrivacyBudget, n_iterations: int) -> float:
     """Return sigma n / C of the paper, from zCDP (Bun and Steinke, 2016) at sensitivity 2 C."""
-    log_term = math.log(1.0 / budget.delta)
-    root_rho = budget.epsilon / (math.sqrt(budget.epsilon + log_term) + math.sqrt(log_term))
-    return math.sqrt(2.0 * n_iterations) / root_rho
+    return 2.0 * math.sqrt(n_iterations) * concentrated_multiplier(budget)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .source import Array
-from .span import Span
+from .span import Span, count_between
 
 BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
@@ -55,9 +55,20 @@ class FixedPointSpan:
         joined = np.column_stack((self.rows, self.target))
         return to_limbs(joined.T @ joined)
 
-    def clipped_gradient(self, theta: Array, exponent: Array, residual_bound: float) -> tuple[Array, Array]:
+    def clipped_gradient(self, theta: Array, exponent: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         """Return clip(residuals).T @ rows in limbs, with residuals in steps of ``residual_bound`` / 2^20."""
-        steps = np.rint(self._residuals(theta, exponent) * (ONE / residual_bound))
+        return self._clipped_gradient(self._residuals(theta, exponent), residual_bound)
+
+    def clipped_gradient_and_counts(
+        self, theta: Array, exponent: Array, residual_bound: float | Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the clipped gradient in limbs, and the counts of absolute residuals from each edge to the next."""
+        residuals = self._residuals(theta, exponent)
+        counts = count_between(np.abs(residuals), edges)
+        return *self._clipped_gradient(residuals, residual_bound), counts.astype(np.int64)
+
+    def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:
+        steps = np.rint(residuals * (ONE / residual_bound))
         np.clip(steps, -ONE, ONE, out=steps)
         return to_limbs(steps.T @ self.rows)
 

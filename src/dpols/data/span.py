@@ -65,17 +65,36 @@ class Span:
         cross = self.transposed_dot(self.target[:, None])
         return (np.block([[self.gram()[0], cross.T], [cross, np.array([[self.target @ self.target]])]]),)
 
-    def clipped_gradient(self, theta: Array, residual_bound: float) -> tuple[Array]:
-        """Return clip(residuals).T @ rows."""
+    def clipped_gradient(self, theta: Array, residual_bound: float | Array) -> tuple[Array, ...]:
+        """Return clip(residuals).T @ rows in multiples of the bound, which may differ between trials."""
+        return (self._clipped_gradient(self.residuals(theta), residual_bound),)
+
+    def clipped_gradient_and_counts(
+        self, theta: Array, residual_bound: float | Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the clipped gradient, and how many absolute residuals lie above each edge but not the next."""
         residuals = self.residuals(theta)
-        np.clip(residuals, -residual_bound, residual_bound, out=residuals)
-        return (self.transposed_dot(residuals),)
+        counts = count_between(np.abs(residuals), edges)
+        return self._clipped_gradient(residuals, residual_bound), counts.astype(np.float64)
+
+    def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> Array:
+        residuals /= residual_bound
+        np.clip(residuals, -1.0, 1.0, out=residuals)
+        return self.transposed_dot(residuals)
 
     def norm_clipped_gradient(self, theta: Array, norm_bound: float) -> tuple[Array]:
-        """Return the sum of rows times residuals, each shrunk to a norm of at most the bound."""
+        """Return the sum of rows times residuals, each shrunk to a norm of at most the bound, in multiples of it."""
         residuals = self.residuals(theta)
-        # Shrinking x r to norm C is the same as clipping r to C / |x|.
+        # Shrinking x r to norm 1 is the same as clipping r to 1 / |x|.
         with np.errstate(over="ignore"):
-            level = norm_bound / np.maximum(np.sqrt(self.squared_norms()), np.finfo(float).tiny)[:, None]
+            level = 1.0 / np.maximum(np.sqrt(self.squared_norms()), np.finfo(float).tiny)[:, None]
+        residuals /= norm_bound
         np.clip(residuals, -level, level, out=residuals)
         return (self.transposed_dot(residuals),)
+
+
+def count_between(values: Array, edges: Array) -> Array:
+    """Return for each column of ``values`` how many exceed each rising edge but not the next, as (trials, edges)."""
+    above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
+    above[:, :-1] -= above[:, 1:]
+    return above

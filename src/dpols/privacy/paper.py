@@ -35,6 +35,13 @@ def renyi_to_epsilon(divergence: float, alpha: float, delta: float) -> float:
     return divergence + math.log1p(-1.0 / alpha) - math.log(alpha * delta) / (alpha - 1.0)
 
 
+def concentrated_multiplier(budget: PrivacyBudget) -> float:
+    """Return the noise multiplier at which one Gaussian release meets the budget by zCDP (Bun and Steinke, 2016)."""
+    log_term = math.log(1.0 / budget.delta)
+    root_rho = budget.epsilon / (math.sqrt(budget.epsilon + log_term) + math.sqrt(log_term))
+    return 1.0 / (math.sqrt(2.0) * root_rho)
+
+
 def mixing_renyi_epsilon(rows: int, floor: float, delta: float) -> float:
     """Return the Renyi bound on the epsilon of a sketch, minimised over the order."""
 
