@@ -13,7 +13,6 @@ from dpols.errors import BoundsError
 
 BAD = {
     "nothing": ({}, "features=.*x_norm"),
-    "no target": ({"features": [(0, 1)]}, "target=.*y_abs"),
     "no features": ({"y_abs": 1.0}, "features=.*x_norm"),
     "two targets": ({"x_norm": 1.0, "target": (0, 1), "y_abs": 1.0}, "exactly one of target"),
     "low above high": ({"features": [(0, 1), (2, 1)], "y_abs": 1.0}, r"features\[1\]=\(2, 1\) must have low < high"),
@@ -60,6 +59,13 @@ def test_the_callers_own_mapping_is_not_kept():
     bounds = Bounds(features=features, y_abs=1.0)
     features["b"] = (0, 1)
     assert bounds.features == {"a": (0.0, 1.0)}
+
+
+def test_a_target_needs_bounds_and_rows_without_one_need_none():
+    bounds = Bounds(features=[(0, 1)])
+    with pytest.raises(BoundsError, match=r"target=\(low, high\) or y_abs"):
+        bounds.row_map(n_features=1, columns=None, fit_intercept=True)
+    assert bounds.row_map(n_features=1, columns=None, fit_intercept=True, with_target=False).row_norm == math.sqrt(2.0)
 
 
 def test_y_abs_is_short_for_a_symmetric_target():

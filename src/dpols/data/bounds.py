@@ -24,7 +24,8 @@ class Bounds:
     features : mapping of column name to (low, high), or sequence of (low, high), optional
         The range of each feature. Values outside are clipped. A mapping needs a table with column names.
     target : (low, high), optional
-        The range of the target. Values outside are clipped. Give either this or ``y_abs``.
+        The range of the target. Values outside are clipped. A regression needs either this or ``y_abs``; a sketch
+        has no target.
     x_norm : float, optional
         The largest Euclidean norm of a row's features: in the data's own units, or, where ``features`` is given
         too, after each feature has been mapped to [-1, 1]. Longer rows are shrunk. Give this, ``features`` or both.
@@ -51,8 +52,8 @@ class Bounds:
             raise BoundsError(
                 "Bounds needs features=..., x_norm=... or both: the range of every feature must be public."
             )
-        if (self.target is None) == (self.y_abs is None):
-            raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=...")
+        if self.target is not None and self.y_abs is not None:
+            raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=..., or neither for a sketch.")
         if isinstance(self.features, Mapping):
             pairs = {str(name): _interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
             object.__setattr__(self, "features", pairs)
@@ -71,9 +72,14 @@ class Bounds:
         given = [(name, getattr(self, name)) for name in ("features", "target", "x_norm", "y_abs")]
         return f"Bounds({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
-    def row_map(self, *, n_features: int, columns: Sequence[str] | None, fit_intercept: bool) -> "RowMap":
-        """Return the map from user's rows to rows of norm at most 1 and targets in [-1, 1]."""
-        target = self.target if self.target is not None else (-float(self.y_abs or 0.0), float(self.y_abs or 0.0))
+    def row_map(
+        self, *, n_features: int, columns: Sequence[str] | None, fit_intercept: bool, with_target: bool = True
+    ) -> "RowMap":
+        """Return the map from user's rows to rows of norm at most 1 and targets in [-1, 1].
+
+        Without a target every row's target is 0.
+        """
+        target = self._target() if with_target else (-1.0, 1.0)
         target_centre, target_scale = _centre_and_scale(target, fit_intercept, "target")
         if self.features is None:
             assert self.x_norm is not None
@@ -108,6 +114,13 @@ class Bounds:
             target_scale=target_scale,
             n_features=n_features,
         )
+
+    def _target(self) -> Interval:
+        if self.target is not None:
+            return self.target
+        if self.y_abs is None:
+            raise BoundsError("Bounds needs target=(low, high) or y_abs=...: the range of the target must be public.")
+        return -self.y_abs, self.y_abs
 
     def _in_order(self, n_features: int, columns: Sequence[str] | None) -> list[Interval]:
         if not isinstance(self.features, Mapping):

@@ -65,7 +65,9 @@ class TableSource:
 
 
 def as_source(table: Any, target: Any) -> RowSource:
-    """Return a source for an array or a table; ``target`` is a column name of the table, or the values.
+    """Return a source for an array or a table; ``target`` is a column name of the table, the values, or None.
+
+    Without a target all columns are features, and the target is 0 in every row.
 
     Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
     """
@@ -76,7 +78,9 @@ def as_source(table: Any, target: Any) -> RowSource:
         "pyarrow": _pyarrow_reader,
     }
     if kind not in readers:
-        return ArraySource(real_numbers(table, "features"), real_numbers(target, "target"))
+        rows = real_numbers(table, "features")
+        return ArraySource(rows, _zeros(rows.shape[:1]) if target is None else real_numbers(target, "target"))
+    n_rows = table.num_rows if kind == "pyarrow" else len(table)
     names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
     if len(set(names)) < len(names):
         raise DataError(f"column names must be unique, but are {names}.")
@@ -88,13 +92,17 @@ def as_source(table: Any, target: Any) -> RowSource:
         values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
     else:
         features = names
-        vector = real_numbers(target, "target")
+        vector = _zeros((n_rows,)) if target is None else real_numbers(target, "target")
         values = lambda start, stop: vector[start:stop]  # noqa: E731
     if not features:
         raise BoundsError("the table has no feature columns.")
     read_features = readers[kind](table, features)
-    n_rows = table.num_rows if kind == "pyarrow" else len(table)
     return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
+
+
+def _zeros(shape: tuple[int, ...]) -> Array:
+    """Return zeros that take no memory."""
+    return np.broadcast_to(np.float64(0.0), shape)
 
 
 def real_numbers(values: Any, name: str) -> Array:
