@@ -18,6 +18,7 @@ from scipy.special import ndtr
 from .errors import DataError, ParameterError
 from .exact.eigenvalue_bounds import certified_eigenvalue
 from .exact.rounded_gaussian import rounded_gaussian
+from .exact.rounded_sketch import rounded_sketch
 from .exact.rounded_wishart import rounded_wishart
 from .linalg import extreme_eigenvalue, root_of
 from .privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
@@ -31,6 +32,8 @@ Extreme = Literal["smallest", "largest"]
 # squared row norm; how far off a certified eigenvalue may be is a thousandth of it, and part of its sensitivity.
 _SKETCH_GRID = 20
 _EIGENVALUE_ERROR = 2.0**-10
+# The rows of a sketch are rounded to multiples of the units of the data's rows, a millionth of their largest norm.
+_ROW_GRID = 0
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,15 @@ class Mixed:
 
     gram: Array  # (trials, d, d)
     shift: Array  # (trials,)
+
+
+@dataclass(frozen=True)
+class MixedRows:
+    """The rows of a released sketch, in multiples of the grid, and the shift that was added before sketching."""
+
+    rows: Array  # (trials, sketch rows, d)
+    shift: Array  # (trials,)
+    grid: float
 
 
 class Channel:
@@ -103,12 +115,9 @@ class Channel:
         The shift lifts a ``certain`` lower bound on the smallest eigenvalue to the floor. Without one, the row in
         question itself contributes 1, in units of the squared row norm, in the direction that matters.
         """
-        if rows < 1 or floor <= 1.0:
-            raise ParameterError(f"a sketch needs rows >= 1 and floor > 1, not {rows} and {floor}.")
-        self._releases.append(MixingRelease(rows, floor))
-        known = np.full(self.trials, gram.sensitivity) if certain is None else certain / gram.unit
+        known = self._record_sketch(gram, rows, floor, certain)
         if gram.exact:
-            lifts = [max(math.ceil(Fraction(floor) * int(gram.sensitivity) - math.floor(k)), 0) for k in known]
+            lifts = _whole_numbered_shifts(gram, floor, known)
             pairs = zip(lifts, self._bits, strict=True)
             sketches = np.stack([_whole_numbered_sketch(gram.value, lift, rows, bits) for lift, bits in pairs])
             return Mixed(sketches * gram.unit, np.array([float(lift) for lift in lifts]) * gram.unit)
@@ -117,6 +126,33 @@ class Channel:
         root = root_of(gram.value + shift[:, None, None] * np.eye(d))
         half = root @ np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
         return Mixed(half @ half.swapaxes(-1, -2), shift)
+
+    def mix_rows(self, gram: Statistic, *, rows: int, floor: float, certain: Array | None = None) -> MixedRows:
+        """Release ``rows`` independent rows of law N(0, gram + shift I) themselves; the shift is that of `mix_gram`.
+
+        Whole-numbered statistics only: in floating point the last bits of a row tell which data it cannot come from.
+        """
+        if not gram.exact:
+            raise ParameterError("the rows of a sketch are released in exact arithmetic only; use numeric='exact'.")
+        known = self._record_sketch(gram, rows, floor, certain)
+        lifts = _whole_numbered_shifts(gram, floor, known)
+        drawn = [
+            rounded_sketch(gram.value, shift=lift, rows=rows, grid_exponent=_ROW_GRID, bits=bits)
+            for lift, bits in zip(lifts, self._bits, strict=True)
+        ]
+        grid = float(2.0**_ROW_GRID * np.sqrt(gram.unit))
+        return MixedRows(
+            rows=np.stack([sketch.astype(np.float64) for sketch in drawn]) * grid,
+            shift=np.array([float(lift) for lift in lifts]) * gram.unit,
+            grid=grid,
+        )
+
+    def _record_sketch(self, gram: Statistic, rows: int, floor: float, certain: Array | None) -> Array:
+        """Record a sketch, and return what is known of the smallest eigenvalue in each trial, in the Gram's units."""
+        if rows < 1 or floor <= 1.0:
+            raise ParameterError(f"a sketch needs rows >= 1 and floor > 1, not {rows} and {floor}.")
+        self._releases.append(MixingRelease(rows, floor))
+        return np.full(self.trials, gram.sensitivity) if certain is None else np.asarray(certain / gram.unit)
 
     def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
         """Return each trial's noise of std ``factor * multiplier`` times the sensitivity, in the statistic's units."""
@@ -142,6 +178,11 @@ def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
         raise DataError("an eigenvalue cannot be certified in double precision; use numeric='float' for so many rows.")
     # The true eigenvalue moves by the Gram matrix's sensitivity, each certified value is off by at most half the error.
     return Statistic(np.array([nearest]), gram.sensitivity + error, gram.unit), error
+
+
+def _whole_numbered_shifts(gram: Statistic, floor: float, known: Array) -> list[int]:
+    """Return the shift that lifts each trial's known eigenvalue to the floor, rounded up."""
+    return [max(math.ceil(Fraction(floor) * int(gram.sensitivity) - math.floor(value)), 0) for value in known]
 
 
 def _whole_numbered_sketch(gram: Array, shift: int, rows: int, bits: Bits) -> Array:
