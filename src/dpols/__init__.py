@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from .privacy import PrivacyBudget
     from .report import PrivacyReport
+    from .sketching import PrivateSketch, release_sketch
 
 _HOME = {
     **dict.fromkeys(
@@ -45,6 +46,8 @@ _HOME = {
     "PrivacyBudget": ".privacy",
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
+    "PrivateSketch": ".sketching",
+    "release_sketch": ".sketching",
 }
 
 __all__ = [
@@ -60,9 +63,11 @@ __all__ = [
     "PrivacyBudget",
     "PrivacyReport",
     "PrivateLinearRegression",
+    "PrivateSketch",
     "SheffetRegression",
     "__version__",
     "privacy",
+    "release_sketch",
 ]
 
 

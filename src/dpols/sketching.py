@@ -1,0 +1,423 @@
+"""A private Gaussian sketch of a table, for whatever one wants to compute from second moments.
+
+The Gaussian mixing mechanism: k rows, each a random combination of all rows of the table plus noise, so that each has
+the law N(0, X'X + shift I). Rows are bounded and rounded first, the shift comes from exact accounting, the released
+numbers are exactly rounded draws on a declared grid, and the cost is certified in ball arithmetic. What is computed
+from the released rows costs nothing further.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from .data import BoundedRows, Bounds, RowMap, RowSource, as_source
+from .data.threads import one_blas_thread
+from .errors import BoundsError, DataError, DataTypeError, ParameterError
+from .linalg import solve_symmetric
+from .mechanisms import Channel
+from .privacy import (
+    FailureAllowance,
+    GaussianRelease,
+    MixingRelease,
+    Neighbours,
+    PrivacyBudget,
+    Release,
+    epsilon_of,
+    least_noise,
+)
+from .privacy.certificate import certify
+from .randomness import Bits, streams
+from .report import _NUMERIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
+from .statistics import gram
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_SMALLEST_FLOOR = math.nextafter(1.0, 2.0)
+_CONSTANT = "(constant)"
+
+
+def release_sketch(
+    table: Any,
+    *,
+    bounds: Bounds,
+    epsilon: float,
+    delta: float,
+    rows: int,
+    constant: bool = False,
+    eigenvalue: Literal["off", "on"] = "off",
+    neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+    bad_rows: Literal["raise", "zero"] = "raise",
+    random_state: Any = None,
+) -> "PrivateSketch":
+    """Release a private sketch of a table, in exact arithmetic.
+
+    Parameters
+    ----------
+    table : array or pandas, polars or pyarrow table of numbers
+        One row for each person. All columns are sketched; leave out those that are not needed.
+    bounds : Bounds
+        Publicly known ranges of the columns: ``features``, ``x_norm`` or both. A sketch has no target.
+    epsilon, delta : float
+        Privacy loss allowed, and the probability with which it may be larger, a number well below 1 / n.
+    rows : int
+        Rows of the sketch. Relative errors fall as sqrt(2 / rows), while the shift grows as sqrt(rows); regressions
+        and principal components need several times as many rows as columns.
+    constant : bool, default=False
+        Whether to append a constant column. Ridge regressions then have an intercept and principal components are
+        centred; columns are measured from the middle of their bounds, which shortens rows.
+    eigenvalue : "off" or "on", default="off"
+        Whether to spend part of the budget on the smallest eigenvalue of X'X in order to lower the shift. It pays
+        where that eigenvalue is large: many rows, few columns, none of them nearly a combination of others.
+    neighbours : "zero-out" or "replace-one", default="zero-out"
+        Which two tables the guarantee makes hard to tell apart.
+    bad_rows : "raise" or "zero", default="raise"
+        What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
+    random_state : int, RandomState, Generator or None, default=None
+        For tests and reproduction only: a seeded sketch is not private, and its report says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpols import Bounds, release_sketch
+    >>> table = np.random.default_rng(0).uniform(-1, 1, size=(50_000, 3))
+    >>> sketch = release_sketch(
+    ...     table, bounds=Bounds(features=[(-1, 1)] * 3), epsilon=1.0, delta=1e-6, rows=200, random_state=0
+    ... )
+    >>> sketch.rows_.shape
+    (200, 3)
+    """
+    source = _source(table)
+    relation = _one_of("neighbours", neighbours, tuple(Neighbours))
+    _one_of("bad_rows", bad_rows, ("raise", "zero"))
+    test = _one_of("eigenvalue", eigenvalue, ("off", "on")) == "on"
+    budget = PrivacyBudget(epsilon, delta)
+    row_map = _row_map(bounds, source, bool(constant))
+    plan = _plan(budget.for_zero_out(relation), rows, test)
+    certify(plan.releases, budget, relation=relation)  # before anything is released
+    bits = streams(random_state, 1)
+    with one_blas_thread():
+        released, shift, grid, releases = _run(BoundedRows(source, row_map, bad_rows, "exact"), plan, bits)
+    certificate = certify(releases, budget, relation=relation)  # of what was recorded; it may not exceed the budget
+    columns = source.columns or tuple(f"x{i}" for i in range(source.n_features))
+    report = SketchReport(
+        numeric="exact",
+        seeded=bits[0].seeded,
+        relation=str(relation),
+        asked=budget,
+        spent_epsilon=min(epsilon_of(releases, budget.delta, relation=relation), budget.epsilon),
+        certified_delta=certificate.delta_bound,
+        n_rows=source.n_rows,
+        columns=columns + (_CONSTANT,) * bool(constant),
+        sketch_rows=plan.rows,
+        grid=grid,
+        shift=shift,
+        lines=release_lines(plan.release_names, releases),
+        bounds=_bounds_text(bounds, columns, row_map),
+        assumed_public=(
+            "the number of rows and the column names",
+            "the declared bounds and every argument of release_sketch",
+        ),
+    )
+    return PrivateSketch(released, shift, row_map, report)
+
+
+class PrincipalComponents(NamedTuple):
+    """Directions in which the columns vary most, one in each row, and the variance along each."""
+
+    components: Array
+    variances: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateSketch:
+    """A released sketch: public numbers only, free to be stored, published and computed with.
+
+    Attributes
+    ----------
+    rows_ : array of shape (rows, columns)
+        The sketch. Each row has the law N(0, X'X + shift I), where the rows of X are those of the table after each
+        column has been mapped to [-1, 1] by its bounds and the whole row divided by the largest norm it can then have.
+        Every entry is a multiple of ``report.grid``.
+    shift : float
+        What was added to the diagonal of X'X, in units of the squared row norm.
+    row_map : RowMap
+        The map from the user's units to those of ``rows_``, as the bounds define it.
+    report : SketchReport
+        What was asked, spent, released and assumed.
+    """
+
+    rows_: Array
+    shift: float
+    row_map: RowMap
+    report: "SketchReport"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, a constant last where there is one."""
+        return self.report.columns
+
+    def gram(self) -> Array:
+        """Return an estimate of X'X in the user's units, for the rows as bounded; the constant counts as a column of 1.
+
+        It is unbiased, up to the rounding of rows to a millionth of their largest norm, and need not be positive
+        semidefinite where the shift exceeds X'X.
+        """
+        to_user = self._to_user_units()
+        return np.asarray(to_user @ self._normalised_gram() @ to_user.T)
+
+    def ridge(self, target: str | int, penalty: float | None = None) -> tuple[Array, float]:
+        """Regress one column on the others; return the others' coefficients and the intercept, in the user's units.
+
+        ``penalty`` is added to the diagonal of X'X in units of the squared row norm; by default it is the shift, which
+        makes this the plain regression on the rows of the sketch. Without a constant the intercept is 0; with one it
+        is not penalised.
+        """
+        penalty = self.shift if penalty is None else float(penalty)
+        if not 0.0 <= penalty < math.inf:
+            raise ParameterError(f"penalty={penalty!r} must be finite and not negative.")
+        place = self._place(target)
+        others = [j for j in range(len(self.columns)) if j != place]
+        moments = self._normalised_gram()
+        penalties = np.array([penalty if j < self.row_map.n_features else 0.0 for j in others])
+        curvature = _positive_part(moments[np.ix_(others, others)]) + np.diag(penalties)
+        normalised = np.zeros(len(self.columns))
+        normalised[others] = solve_symmetric(curvature, moments[others, place])
+        return self._coefficients(normalised, place)
+
+    def principal_components(self, n_components: int) -> PrincipalComponents:
+        """Return the leading directions and variances of the columns, each mapped to [-1, 1] by its bounds.
+
+        About the mean where the sketch has a constant, else about zero. The shift moves no direction; it is taken off
+        the variances, which are not below 0.
+        """
+        p = self.row_map.n_features
+        if int(n_components) != n_components or not 1 <= n_components <= p:
+            raise ParameterError(f"n_components={n_components!r} must be a whole number from 1 to {p}.")
+        moments = self._normalised_gram()
+        spread = moments[:p, :p]
+        if self.row_map.intercept is not None:
+            sums = moments[:p, p] * self.row_map.row_norm / self.row_map.intercept
+            spread = spread - np.outer(sums, sums) / self.report.n_rows
+        values, vectors = np.linalg.eigh(spread)
+        leading = slice(None, -int(n_components) - 1, -1)
+        variances = np.maximum(values[leading], 0.0) * self.row_map.row_norm**2 / self.report.n_rows
+        return PrincipalComponents(vectors[:, leading].T, variances)
+
+    def _normalised_gram(self) -> Array:
+        k, d = self.rows_.shape
+        return np.asarray(self.rows_.T @ self.rows_ / k - self.shift * np.eye(d))
+
+    def _to_user_units(self) -> Array:
+        """Return the matrix that takes a normalised row to the user's, with 1 for the constant."""
+        p, norm = self.row_map.n_features, self.row_map.row_norm
+        matrix = np.diag(norm * self._scale())
+        if self.row_map.intercept is None:
+            return np.asarray(matrix)
+        per_constant = norm / self.row_map.intercept
+        return np.block([[matrix, per_constant * self._centre()[:, None]], [np.zeros(p), np.array([per_constant])]])
+
+    def _coefficients(self, normalised: Array, place: int) -> tuple[Array, float]:
+        """Turn coefficients of normalised columns for the one at ``place`` into those of the user's columns."""
+        p, scale, centre = self.row_map.n_features, self._scale(), self._centre()
+        per_column = scale[place] * normalised[:p] / scale
+        intercept = centre[place] - float(per_column @ centre)
+        if self.row_map.intercept is not None:
+            intercept += scale[place] * self.row_map.intercept * float(normalised[p])
+        return np.delete(per_column, place), float(intercept)
+
+    def _scale(self) -> Array:
+        return np.ones(self.row_map.n_features) if self.row_map.scale is None else self.row_map.scale
+
+    def _centre(self) -> Array:
+        return np.zeros(self.row_map.n_features) if self.row_map.centre is None else self.row_map.centre
+
+    def _place(self, column: str | int) -> int:
+        names = self.columns[: self.row_map.n_features]
+        if isinstance(column, str) and column in names:
+            return names.index(column)
+        if isinstance(column, int | np.integer) and 0 <= column < len(names):
+            return int(column)
+        raise ParameterError(f"target={column!r} is not a column of the sketch; the columns are {list(names)}.")
+
+
+@dataclass(frozen=True)
+class SketchReport:
+    """Asked, spent, released and assumed."""
+
+    numeric: str
+    seeded: bool
+    relation: str
+    asked: PrivacyBudget
+    spent_epsilon: float
+    certified_delta: float
+    n_rows: int
+    columns: tuple[str, ...]
+    sketch_rows: int
+    grid: float
+    shift: float
+    lines: tuple[ReleaseLine, ...]
+    bounds: tuple[tuple[str, str], ...]
+    assumed_public: tuple[str, ...]
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Every release, as recorded while it was made; `dpols.privacy.epsilon_of` recomputes the cost."""
+        return tuple(line.release for line in self.lines for _ in range(line.times))
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds; it does not for a seeded sketch, whose noise can be computed again."""
+        return not self.seeded
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
+        lines = ["Privacy report of a sketch", "=========================="]
+        if self.seeded:
+            lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
+        lines += [
+            f"Numeric mode   {_NUMERIC[self.numeric]}",
+            f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
+            f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
+            f"Certified      delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic",
+            f"Neighbours     {self.relation}: {_RELATIONS[self.relation]}",
+            f"Data           {self.n_rows} rows, {len(self.columns)} columns",
+            f"Sketch         {self.sketch_rows} rows, in multiples of {self.grid:.6g} of the largest row norm",
+            f"Shift          {self.shift:.6g} squared row norms were added to the diagonal of X'X",
+            "",
+            "Releases",
+        ]
+        width = max(len(line.what) for line in self.lines)
+        lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
+        lines += ["", "Declared bounds (values outside are clipped)"]
+        width = max(len(name) for name, _ in self.bounds)
+        lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
+        return "\n".join([*lines, "", "Assumed public", *(f"  - {item}" for item in self.assumed_public)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        data["asked"] = asdict(self.asked)
+        data["columns"] = list(self.columns)
+        data["lines"] = [_line_to_dict(line) for line in self.lines]
+        data["bounds"] = [list(pair) for pair in self.bounds]
+        data["assumed_public"] = list(self.assumed_public)
+        data["private"] = self.private
+        return data
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Every public number of a run."""
+
+    rows: int
+    floor: float
+    eigenvalue_multiplier: float | None  # None: the smallest eigenvalue is not released
+    eigenvalue_margin: float
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        sketch = MixingRelease(self.rows, self.floor)
+        if self.eigenvalue_multiplier is None:
+            return (sketch,)
+        failure = FailureAllowance(float(ndtr(-self.eigenvalue_margin)))
+        return (GaussianRelease(self.eigenvalue_multiplier), failure, sketch)
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        test = ("smallest eigenvalue of X'X", "its lower bound") if self.eigenvalue_multiplier is not None else ()
+        return (*test, "sketch of the table")
+
+
+def _plan(budget: PrivacyBudget, rows: int, test: bool) -> _Plan:
+    """Return the plan of least noise that meets the (zero-out) budget."""
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
+        raise ParameterError(f"rows={rows!r} must be a positive whole number.")
+    rows = int(rows)
+    margin = -float(ndtri(0.1 * budget.delta))
+
+    def at(excess: float) -> _Plan:
+        floor = max(1.0 + excess, _SMALLEST_FLOOR)
+        # The paper's choice, at which test and sketch cost about the same.
+        return _Plan(rows, floor, floor / math.sqrt(rows) if test else None, margin)
+
+    start = 3.0 * math.sqrt(rows) / budget.epsilon
+    return at(least_noise(lambda excess: at(excess).releases, budget, start=start))
+
+
+def _run(rows: BoundedRows, plan: _Plan, bits: Sequence[Bits]) -> tuple[Array, float, float, tuple[Release, ...]]:
+    """Return the sketch, the shift, the grid and what was recorded."""
+    channel = Channel(bits)
+    moments = gram(rows)
+    certain = None
+    if plan.eigenvalue_multiplier is not None:
+        certain = channel.certain_smallest_eigenvalue(
+            moments, multiplier=plan.eigenvalue_multiplier, margin=plan.eigenvalue_margin
+        )
+    mixed = channel.mix_rows(moments, rows=plan.rows, floor=plan.floor, certain=certain)
+    return mixed.rows[0], float(mixed.shift[0]), mixed.grid, channel.releases
+
+
+def _source(table: Any) -> RowSource:
+    if hasattr(table, "toarray"):
+        raise DataTypeError("a sparse table cannot be sketched; pass table.toarray().")
+    if table is None or isinstance(table, str):
+        raise DataTypeError(f"table={table!r} must be an array or a pandas, polars or pyarrow table.")
+    source = as_source(table, None)
+    if source.n_rows < 1 or source.n_features < 1:
+        raise DataError(f"the table has {source.n_rows} rows and {source.n_features} columns; it needs one of each.")
+    return source
+
+
+def _row_map(bounds: Bounds, source: RowSource, constant: bool) -> RowMap:
+    if not isinstance(bounds, Bounds):
+        raise BoundsError(
+            f"bounds={bounds!r} must be a dpols.Bounds(features=...) with ranges that are public knowledge. They are "
+            "never read from the data, since that would leak it."
+        )
+    if bounds.target is not None or bounds.y_abs is not None:
+        raise BoundsError(
+            "a sketch has no target: all columns of the table are sketched alike. Declare the range of every column "
+            "in features=..., or the norm of whole rows in x_norm=..., and leave out target and y_abs."
+        )
+    return bounds.row_map(
+        n_features=source.n_features, columns=source.columns, fit_intercept=constant, with_target=False
+    )
+
+
+def _bounds_text(bounds: Bounds, columns: tuple[str, ...], row_map: RowMap) -> tuple[tuple[str, str], ...]:
+    rows = []
+    if bounds.features is not None:
+        named = (
+            bounds.features
+            if isinstance(bounds.features, Mapping)
+            else dict(zip(columns, bounds.features, strict=True))
+        )
+        rows += [(name, f"[{named[name][0]:g}, {named[name][1]:g}]") for name in columns]
+    unit = "after mapping each column to [-1, 1]" if bounds.features is not None else "in the data's units"
+    rows.append(("norm of a row", f"{row_map.row_norm:.6g} {unit}"))
+    return tuple(rows)
+
+
+def _positive_part(matrix: Array) -> Array:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
+    """Return ``value`` as a member of ``allowed``, or say what is."""
+    for member in allowed:
+        if value == member:
+            return member
+    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")
