@@ -19,7 +19,7 @@ relative error is near 1e-13 for delta down to the smallest double and for any n
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -288,23 +288,25 @@ def _log_delta_with_opaque(loss: _Loss, opaque: tuple[OpaqueRelease, ...], epsil
     return float(np.logaddexp(mixed, math.log(box.delta))) if box.delta > 0.0 else mixed
 
 
-def _smallest_epsilon(log_delta, log_target: float, start: float) -> float:  # type: ignore[no-untyped-def]
-    """Return the least epsilon with log_delta(epsilon) <= log_target, from above, by bisection in log scale."""
+def _smallest_epsilon(log_delta: Callable[[float], float], log_target: float, start: float) -> float:
+    """Return the least epsilon with log_delta(epsilon) <= log_target, from the private side.
+
+    For replaced rows log_delta need not fall for ever, since the group pays for failures exp(epsilon) times; so the
+    search comes from below, in small steps around the guess ``start`` and in large ones far above it.
+    """
     if log_delta(0.0) <= log_target:
         return 0.0
-    low, high = 0.0, start
+    low, high = 0.0, start / 32.0
     while log_delta(high) > log_target:
-        low, high = high, 2.0 * high
+        low, high = high, (1.05 if high < 32.0 * start else 2.0) * high
         if high > 1e12:
             return math.inf
-    while high - low > 1e-11 * high:
+    while high - low > 1e-11 * high and high > 1e-290:
         middle = math.sqrt(low * high) if 0.0 < low < 0.25 * high else 0.5 * (low + high)
         if log_delta(middle) <= log_target:
             high = middle
         else:
             low = middle
-        if high < 1e-290:
-            break
     return high
 
 
