@@ -8,7 +8,7 @@ import pytest
 import dpols as package
 from dpols import cli
 
-COMMANDS = ["fit", "predict", "bounds-template", "cost", "demo", "bench", "bench speed"]
+COMMANDS = ["fit", "predict", "bounds-template", "cost", "demo", "bench", "bench speed", "bench exact"]
 
 pytestmark = pytest.mark.extras
 

@@ -4,11 +4,13 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..data import ArraySource, BoundedRows, Bounds
+from ..data.rows import Numeric
 from ..data.threads import one_blas_thread, worker_count
 from ..estimators import PrivateLinearRegression
 from ..statistics import clipped_gradient, gram
@@ -25,8 +27,8 @@ class ExactRow:
     rows: int
     features: int
     method: str
-    exact: float
-    float: float
+    exact_seconds: float
+    float_seconds: float
     extra: float
     exact_passes: float
     float_passes: float
@@ -46,7 +48,7 @@ def render(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of plain text."""
     lines = [f"{'rows':>8} {'d':>4} {'exact s':>8} {'float s':>8} {'extra ms':>9} {'passes: exact/float':>20}"]
     lines += [
-        f"{r['rows']:>8} {r['features']:>4} {r['exact']:>8.4f} {r['float']:>8.4f} {1e3 * r['extra']:>9.1f} "
+        f"{r['rows']:>8} {r['features']:>4} {r['exact_seconds']:>8.4f} {r['float_seconds']:>8.4f} {1e3 * r['extra']:>9.1f} "
         f"{r['passes_ratio']:>20.2f}"
         for r in rows
     ]
@@ -59,20 +61,21 @@ def measure(n: int, d: int, *, method: str, repeats: int) -> ExactRow:
     features, target = make_data(n, d)
     bounds = Bounds(x_norm=1.0, y_abs=1.0)
     seconds: dict[str, list[float]] = {}
+    numerics: tuple[Numeric, ...] = ("exact", "float")
     for _ in range(repeats):
-        for numeric in ("exact", "float"):
+        for numeric in numerics:
             model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, method=method, numeric=numeric)
-            _timed(seconds, f"fit {numeric}", lambda model=model: model.fit(features, target))
+            _timed(seconds, f"fit {numeric}", partial(model.fit, features, target))
             row_map = bounds.row_map(n_features=d, columns=None, fit_intercept=False)
             rows = BoundedRows(ArraySource(features, target), row_map, numeric=numeric)
-            _timed(seconds, f"passes {numeric}", lambda rows=rows: _passes(rows, d))
+            _timed(seconds, f"passes {numeric}", partial(_passes, rows, d))
     median = {name: statistics.median(times) for name, times in seconds.items()}
     return ExactRow(
         rows=n,
         features=d,
         method=method,
-        exact=median["fit exact"],
-        float=median["fit float"],
+        exact_seconds=median["fit exact"],
+        float_seconds=median["fit float"],
         extra=median["fit exact"] - median["fit float"],
         exact_passes=median["passes exact"],
         float_passes=median["passes float"],
