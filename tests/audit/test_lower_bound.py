@@ -128,8 +128,10 @@ def test_the_exact_curve_is_that_of_the_best_test():
         assert (np.array(curve_of_releases(releases, type_one))[:, 1] >= allowed[:, 1] - 1e-12).all()
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize(
+    ("name", "numeric"),
+    [(name, n) for name, subject in SUBJECTS.items() for n in ("exact", "float")[: 1 if subject.exact_only else 2]],
+)
 def test_no_claim_is_refuted(name, numeric):
     subject = SUBJECTS[name]
     runs = (6000 if numeric == "float" else 1000) if subject.share == 1.0 else 500
@@ -142,7 +144,8 @@ def test_no_claim_is_refuted(name, numeric):
 
 def test_data_a_and_b_are_the_worst_for_what_they_are_meant_for():
     tight = {name: audit(SUBJECTS[name], runs=100).exact_epsilon for name in ("gaussian", "eigenvalue", "mix_gram")}
-    assert tight == pytest.approx(dict.fromkeys(tight, 4.0), abs=1e-6)
+    tight["mix_rows"] = audit(SUBJECTS["mix_rows"], runs=100, numeric="exact").exact_epsilon
+    assert tight == pytest.approx(dict.fromkeys(tight, 4.0), abs=1e-4)
     assert audit(SUBJECTS["ihm, data A, no test"], runs=100).exact_epsilon == pytest.approx(4.0, abs=1e-6)
     assert 3.2 < audit(SUBJECTS["ihm, data A"], runs=100).exact_epsilon < 3.6
     kinds = [type(r) for r in audit(SUBJECTS["ihm, data B"], runs=100).pair_releases]

@@ -27,7 +27,10 @@ BOUNDS = (
 )
 BUDGETS = (PrivacyBudget(1e-2, 1e-9), PrivacyBudget(1.0, 1e-6), PrivacyBudget(300.0, 1e-3))
 # Choices beyond a method's own, to reach every kind of release.
-OPTIONS = {"ihm": ({}, {"eigenvalue": "on", "ridge": True}, {"eigenvalue": "off"}), "linmix": ({}, {"eigenvalue": "on"})}
+OPTIONS = {
+    "ihm": ({}, {"eigenvalue": "on", "ridge": True}, {"eigenvalue": "off"}),
+    "linmix": ({}, {"eigenvalue": "on"}),
+}
 
 magnitudes = st.one_of(
     st.sampled_from([0.0, 5e-324, 1e-154, 1e-8, 0.5, 1.0, 90.0, 1e9, 1.4e154, 1.7e308]),
@@ -139,6 +142,24 @@ def seen(program, *, numeric="float"):
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
     pair = [BoundedRows(ArraySource(*side), row_map, "zero", numeric) for side in ((X, y), without_row(X, y, 1))]
     return replay_program(program, *pair, bits=streams(0, 1))
+
+
+@pytest.mark.parametrize("mechanism", ["mix_gram", "mix_rows"])
+def test_rows_and_gram_matrices_of_sketches_are_measured_alike(mechanism):
+    def program(rows, bits):
+        channel = Channel(bits)
+        certain = channel.certain_smallest_eigenvalue(gram(rows), multiplier=1.0, margin=4.0)
+        mixed = getattr(channel, mechanism)(gram(rows), rows=5, floor=3.0, certain=certain)
+        return Result(mixed.gram if mechanism == "mix_gram" else mixed.rows, channel.releases)
+
+    report = seen(program, numeric="exact")
+    assert report.holds
+    assert [call.mechanism for call in report.calls] == ["gaussian", mechanism]
+    # The row's leverage in X'X + 3 I, over one third.
+    X = np.array([[0.6, 0.0], [0.8, 0.6], [0.0, 0.7]])
+    assert report.calls[1].ratio == pytest.approx(
+        3.0 * X[1] @ np.linalg.solve(X.T @ X + 3.0 * np.eye(2), X[1]), rel=1e-4
+    )
 
 
 def honest(rows, bits, *, floor=3.0):

@@ -14,7 +14,6 @@ from scipy.stats import binom
 from dpols import Bounds, PrivacyBudget
 from dpols.algorithms import ihm
 from dpols.data import ArraySource, BoundedRows
-from dpols.exact.rounded_wishart import rounded_wishart
 from dpols.mechanisms import Channel
 from dpols.privacy import MixingRelease, epsilon_of
 from dpols.randomness import SeededBits
@@ -94,18 +93,11 @@ def test_it_wins_against_rows_of_a_floating_point_sketch(tables):
 
 
 def test_it_is_at_chance_against_rows_of_an_exactly_rounded_sketch(tables):
-    """The first entries of sixty rows, up to their signs: sketches of one column and one row, in the same units."""
     first = roots(tables)
-    whole = [gram(rows_of(table, "exact")) for table in tables]
-    shift = round((FLOOR - 1.0) / whole[0].unit)
+    grams = [gram(rows_of(table, "exact")) for table in tables]
 
     def release(truth, attempt):
-        bits = SeededBits(attempt)
-        corner, unit = whole[truth].value[:1, :1], whole[truth].unit
-        squares = [
-            float(rounded_wishart(corner, shift=shift, rows=1, grid_exponent=0, bits=bits)[0, 0]) for _ in range(60)
-        ]
-        return np.sqrt(np.array(squares) * unit)
+        return Channel([SeededBits(attempt)]).mix_rows(grams[truth], rows=60, floor=FLOOR).rows[0, :, 0]
 
     assert BY_CHANCE[0] <= wins(release, lambda entries, which: products_of(entries, first[which])) <= BY_CHANCE[1]
 

@@ -24,15 +24,17 @@ def log_likelihood_ratio(first: Tape, second: Tape) -> Array:
 
 
 def _of_call(call: Call, other: Call) -> Array:
-    return _of_sketch(call, other) if call.mechanism == "mix_gram" else _of_gaussian(call, other)
+    return _of_sketch(call, other) if call.is_sketch else _of_gaussian(call, other)
 
 
 def _of_gaussian(call: Call, other: Call) -> Array:
-    stddev = call.declared["multiplier"] * call.statistic.sensitivity * call.statistic.unit
+    # In multiples of the statistic's unit, of which there may be one for each trial.
+    released = call.released / np.reshape(call.statistic.unit, (-1,) + (1,) * (call.released.ndim - 1))
+    stddev = call.declared["multiplier"] * call.statistic.sensitivity
     squares = []
     for side in (other, call):
-        distance = call.released - side.statistic.value.astype(np.float64) * side.statistic.unit
-        squares.append((distance**2).reshape(len(call.released), -1).sum(axis=1))
+        distance = released - side.statistic.value.astype(np.float64)
+        squares.append((distance**2).reshape(len(released), -1).sum(axis=1))
     return np.asarray((squares[0] - squares[1]) / (2.0 * stddev**2))
 
 

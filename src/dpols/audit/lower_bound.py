@@ -116,7 +116,7 @@ class _Moved:
 
     def see(self, first: Tape, second: Tape) -> None:
         pairs = list(zip(first.calls, second.calls, strict=True))
-        seen = [float((leverages if call.shift is not None else distances)(call, other).max()) for call, other in pairs]
+        seen = [float((leverages if call.is_sketch else distances)(call, other).max()) for call, other in pairs]
         if not self._calls:
             self._calls, self._worst = list(first.calls), seen
         self._worst = [max(a, b) for a, b in zip(self._worst, seen, strict=True)]
@@ -129,7 +129,7 @@ class _Moved:
 
 
 def _release(call: Call, worst: float) -> Release:
-    if call.shift is not None:
+    if call.is_sketch:
         return MixingRelease(int(call.declared["rows"]), 1.0 / worst)
     return GaussianRelease(call.declared["multiplier"] / worst)
 

@@ -39,7 +39,7 @@ def movement(call: Call, other: Call) -> Movement:
     declared = tuple(sorted(call.declared.items()))
     if call.statistic.value.shape != other.statistic.value.shape:
         return Movement(call.mechanism, declared, math.inf, False)
-    if call.mechanism == "mix_gram":
+    if call.is_sketch:
         return _leverage(call, other, declared)
     ratio, within = _distance(call, other)
     return Movement(call.mechanism, declared, ratio, within)
@@ -53,7 +53,7 @@ def leverages(call: Call, other: Call) -> Array:
     )
     values, vectors = np.linalg.eigh(larger)
     squares = np.maximum(np.einsum("ij,ik,kj->j", vectors, difference, vectors), 0.0)
-    lifted = np.maximum(values + (call.shift / call.statistic.unit)[:, None], 0.0)
+    lifted = np.maximum(values + (call.shift / _unit(call))[:, None], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(squares > 0.0, squares / lifted, 0.0).sum(axis=1))
 
@@ -90,7 +90,7 @@ def _leverage(call: Call, other: Call, declared: tuple[tuple[str, float], ...]) 
     for trial, shift in enumerate(call.shift.tolist()):
         holds = values[trial] * floor <= 1.0 + _ROUNDING * (1.0 + float(np.abs(larger).max()))
         if exact:
-            holds = _exact_leverage(larger, difference, _whole_shift(shift, call.statistic.unit)) <= 1 / Fraction(floor)
+            holds = _exact_leverage(larger, difference, _whole_shift(shift, _unit(call))) <= 1 / Fraction(floor)
         if not holds and call.certain is not None and _bound_fails(call, float(call.certain[trial])):
             failed += 1
         else:
@@ -136,6 +136,12 @@ def _exact_leverage(larger: Array, difference: Array, shift: Fraction) -> Fracti
     return Fraction(int(form.p), int(form.q))
 
 
+def _unit(call: Call) -> float:
+    """Return the unit of a Gram matrix, which all trials share."""
+    assert np.ndim(call.statistic.unit) == 0
+    return float(call.statistic.unit)
+
+
 def _whole_shift(shift: float, unit: float) -> Fraction:
     """Return a released shift in the statistic's units; beyond 2^53 its last bit is not known, so take the next."""
     units = Fraction(shift) / Fraction(unit)
@@ -148,4 +154,4 @@ def _bound_fails(call: Call, certain: float) -> bool:
         smallest = certified_eigenvalue(call.statistic.value, "smallest")[0]
     else:
         smallest = extreme_eigenvalue(call.statistic.value, "smallest")
-    return certain / call.statistic.unit > smallest
+    return certain / _unit(call) > smallest

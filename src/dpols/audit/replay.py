@@ -129,7 +129,7 @@ def _is_accounted(tape: Tape) -> bool:
 
 
 def _release(call: Call) -> Release:
-    if call.mechanism == "mix_gram":
+    if call.is_sketch:
         return MixingRelease(int(call.declared["rows"]), call.declared["floor"])
     return GaussianRelease(call.declared["multiplier"])
 

@@ -50,6 +50,7 @@ class Subject:
     data: Data
     end_to_end: bool = False
     share: float = 1.0  # of the runs; fewer where they are slow
+    exact_only: bool = False  # whether there is no floating-point form
 
     def neighbours(self, numeric: Numeric) -> tuple[BoundedRows, BoundedRows]:
         """Return the rows, and the rows with the first one zeroed."""
@@ -84,8 +85,12 @@ def primitives(budget: PrivacyBudget = BUDGET) -> list[Subject]:
     def sketch(rows: BoundedRows, bits: Sequence[Bits]) -> None:
         Channel(bits).mix_gram(gram(rows), rows=SKETCH_SIZE, floor=1.0 + excess)
 
+    def sketch_rows(rows: BoundedRows, bits: Sequence[Bits]) -> None:
+        Channel(bits).mix_rows(gram(rows), rows=SKETCH_SIZE, floor=1.0 + excess)
+
     programs: dict[str, Program] = {"gaussian": gaussian, "eigenvalue": eigenvalue, "mix_gram": sketch}
-    return [Subject(name, program, budget, data_a()) for name, program in programs.items()]
+    subjects = [Subject(name, program, budget, data_a()) for name, program in programs.items()]
+    return [*subjects, Subject("mix_rows", sketch_rows, budget, data_a(), exact_only=True)]
 
 
 def end_to_end(method: str, budget: PrivacyBudget = BUDGET) -> list[Subject]:

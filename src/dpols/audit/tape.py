@@ -6,6 +6,7 @@ one to follow lets the earlier results out again, whatever the new rows would ha
 """
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partialmethod
 from typing import Any
@@ -13,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..mechanisms import Channel, Mixed
+from ..mechanisms import Channel, Mixed, MixedRows
 from ..randomness import Bits
 from ..statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Program = Callable[[BoundedRows, Sequence[Bits]], Any]
+LetOut = Array | Mixed | MixedRows
 
 # The methods of a channel that let values out; its others are made of these.
-MECHANISMS = ("gaussian", "symmetric_gaussian", "mix_gram")
+MECHANISMS = ("gaussian", "symmetric_gaussian", "mix_gram", "mix_rows")
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,15 +34,32 @@ class Call:
     statistic: Statistic
     declared: dict[str, float]  # multiplier, or rows and floor
     certain: Array | None  # a lower bound on the smallest eigenvalue, from an earlier release
-    released: Array  # a noisy value, or the Gram matrix of a sketch; the trials come first
+    let_out: LetOut
     shift: Array | None  # of a sketch, as this data would have it, in the units of the released values
     words: int  # of randomness taken
+
+    @property
+    def is_sketch(self) -> bool:
+        """Whether rows or the Gram matrix of a sketch were let out, rather than a statistic with noise added."""
+        return self.shift is not None
+
+    @property
+    def released(self) -> Array:
+        """The noisy values, or the Gram matrix of the sketch, which is all that its likelihood depends on."""
+        match self.let_out:
+            case Mixed(gram, _):
+                return gram
+            case MixedRows(rows, _, _):
+                return np.asarray(rows.swapaxes(-1, -2) @ rows)
+            case noisy:
+                return noisy
 
     @property
     def path(self) -> tuple[Any, ...]:
         """What must be the same on neighbouring data, given the same earlier releases."""
         shift = None if self.shift is None else tuple(self.shift.tolist())
-        statistic = (self.statistic.value.shape, self.statistic.sensitivity, self.statistic.unit)
+        unit = tuple(np.ravel(self.statistic.unit).tolist())
+        statistic = (self.statistic.value.shape, self.statistic.sensitivity, unit)
         return self.mechanism, statistic, tuple(sorted(self.declared.items())), shift, self.words
 
 
@@ -86,19 +105,17 @@ def run_on_tape(
     counted = {id(stream): CountedBits(stream) for stream in bits}
     calls: list[Call] = []
 
-    def around(channel: Channel, mechanism: str, statistic: Statistic, **arguments: Any) -> Array | Mixed:
+    def around(channel: Channel, mechanism: str, statistic: Statistic, **arguments: Any) -> LetOut:
         before = sum(stream.taken for stream in counted.values())
-        forced = _forced(following, len(calls), mechanism)
-        own = forced if forced is not None and not redraw else _call(channel, mechanism, statistic, arguments)
+        forced = _at(following, len(calls), mechanism)
+        own = forced if forced is not None and not redraw else methods[mechanism](channel, statistic, **arguments)
         words = sum(stream.taken for stream in counted.values()) - before
-        released, _ = _parts(own if forced is None else forced)
+        let_out: LetOut = own if forced is None else forced
+        shift = getattr(own, "shift", None)
         certain = arguments.pop("certain", None)
-        calls.append(Call(mechanism, statistic, arguments, certain, released, _parts(own)[1], words))
-        return own if forced is None else forced
-
-    def _call(channel: Channel, mechanism: str, statistic: Statistic, arguments: dict[str, Any]) -> Array | Mixed:
-        value: Array | Mixed = methods[mechanism](channel, statistic, **arguments)
-        return value
+        # Copies, as a program may write into what it gets.
+        calls.append(Call(mechanism, statistic, arguments, certain, deepcopy(let_out), deepcopy(shift), words))
+        return let_out
 
     methods = {mechanism: getattr(Channel, mechanism) for mechanism in MECHANISMS}
     try:
@@ -111,16 +128,8 @@ def run_on_tape(
     return Tape(tuple(calls), result)
 
 
-def _forced(tape: Tape | None, place: int, mechanism: str) -> Array | Mixed | None:
+def _at(tape: Tape | None, place: int, mechanism: str) -> LetOut | None:
     """Return a copy of what a tape let out at a place, if that was by the same mechanism."""
     if tape is None or place >= len(tape.calls) or tape.calls[place].mechanism != mechanism:
         return None
-    call = tape.calls[place]
-    return call.released.copy() if call.shift is None else Mixed(call.released.copy(), call.shift.copy())
-
-
-def _parts(let_out: Array | Mixed) -> tuple[Array, Array | None]:
-    """Return copies of the released numbers and of the shift, as a program may write into what it gets."""
-    if isinstance(let_out, Mixed):
-        return let_out.gram.copy(), let_out.shift.copy()
-    return let_out.copy(), None
+    return deepcopy(tape.calls[place].let_out)

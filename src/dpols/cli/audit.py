@@ -52,6 +52,7 @@ def audit(
         out_folder.mkdir(parents=True, exist_ok=True)
         check_output(out_folder / "audit.json")
     subjects = [*end_to_end(method), *primitives()]
+    subjects = [subject for subject in subjects if numeric is Numeric.EXACT or not subject.exact_only]
     count = runs or (QUICK_RUNS if quick else RUNS)[numeric]
     audits = run_audits(subjects, count, numeric, seed)
     text = json_format.dumps(to_dict(audits, method, numeric, seed), indent=2)
