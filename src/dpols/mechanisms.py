@@ -164,7 +164,9 @@ class Channel:
 
 
 def _in_units(statistic: Statistic, noisy: Array) -> Array:
-    return np.asarray(noisy.astype(np.float64) * statistic.unit)
+    """Return noisy values, of which the first axis is that of trials, as real numbers."""
+    unit = np.reshape(statistic.unit, (-1,) + (1,) * (noisy.ndim - 1))
+    return np.asarray(noisy.astype(np.float64) * unit)
 
 
 def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
