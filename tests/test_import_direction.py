@@ -19,7 +19,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "linalg": {"errors"},
     "randomness": {"errors"},
     "data": {"errors"},
-    "datasets": {"errors"},
+    "datasets": {"randomness", "errors"},
     "statistics": {"data", "errors"},
     "exact": {"randomness", "errors"},
     "mechanisms": {"exact", "privacy", "linalg", "randomness", "statistics", "errors"},
