@@ -1,0 +1,104 @@
+"""All batches of an evaluation on all cores, with every finished one written down at once."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing.connection import wait as wait_for_end
+
+from .cells import Batch, BatchResult, Cell, problem, run_batch
+from .journal import Journal
+
+BATCH_TRIALS = 125
+# Above this many values the features are held once, by this process, whose passes use all cores.
+_SHARED_VALUES = 1 << 24
+Progress = Callable[[BatchResult], None]
+
+
+def batches_of(cells: Iterable[Cell], trials: int) -> list[Batch]:
+    """Divide the trials of every cell into batches; the last one may be short."""
+    return [
+        Batch(cell, first, min(BATCH_TRIALS, trials - first))
+        for cell in cells
+        for first in range(0, trials, BATCH_TRIALS)
+    ]
+
+
+def run(
+    batches: Sequence[Batch],
+    journal: Journal,
+    *,
+    sizes: dict[str, int],
+    jobs: int,
+    progress: Progress = lambda _: None,
+) -> dict[Batch, BatchResult]:
+    """Run the batches that the journal does not hold yet; return the results of all of them.
+
+    ``sizes`` are numbers of values of the data sets: the largest run last, one batch at a time on all cores.
+    """
+    found = journal.read()
+    missing = [batch for batch in batches if batch not in found]
+    ordered = sorted(missing, key=lambda batch: -sizes[batch.cell.dataset])  # long ones first; stable
+    shared = [batch for batch in ordered if sizes[batch.cell.dataset] > _SHARED_VALUES]
+    apart = [batch for batch in ordered if sizes[batch.cell.dataset] <= _SHARED_VALUES]
+    with journal.appending() as writer:
+        for result in _all_results(apart, shared, jobs):
+            writer.add(result)
+            found[result.batch] = result
+            progress(result)
+    return {batch: found[batch] for batch in batches}
+
+
+def _all_results(apart: Sequence[Batch], shared: Sequence[Batch], jobs: int) -> Iterator[BatchResult]:
+    yield from map(run_batch, apart) if jobs == 1 else _in_processes(apart, jobs)
+    yield from map(run_batch, shared)
+    problem.cache_clear()
+
+
+def _in_processes(batches: Sequence[Batch], jobs: int) -> Iterator[BatchResult]:
+    """Run batches in worker processes; those of one cell go to one worker, whose plan and data set they share."""
+    if not batches:
+        return
+    groups = _by_cell(batches)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker) as pool:
+        # A short queue, so that an interruption does not have to wait for all.
+        waiting: set[Future[list[BatchResult]]] = set()
+        try:
+            for group in groups:
+                waiting.add(pool.submit(_run_group, group))
+                if len(waiting) > 2 * jobs:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield from future.result()
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield from future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _by_cell(batches: Sequence[Batch]) -> list[list[Batch]]:
+    groups: dict[Cell, list[Batch]] = {}
+    for batch in batches:
+        groups.setdefault(batch.cell, []).append(batch)
+    return list(groups.values())
+
+
+def _run_group(batches: Sequence[Batch]) -> list[BatchResult]:
+    return [run_batch(batch) for batch in batches]
+
+
+def _start_worker() -> None:
+    """End this worker with its parent, also where the parent is killed and cannot say so."""
+
+    def watch() -> None:
+        process = multiprocessing.parent_process()
+        if process is not None:
+            wait_for_end([process.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
