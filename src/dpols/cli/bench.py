@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as given
+from .bench_paper import paper
 from .console import working
 from .output import check_output, write_text
 
@@ -38,3 +39,6 @@ def speed(
     if out is not None:
         write_text(out / "speed.json", [text, "\n"])
     typer.echo(text if json else benchmark.render(rows))
+
+
+bench.command()(paper)
