@@ -103,7 +103,7 @@ def _figure(
 
 
 def _draw_panel(axes: Any, row: TableRow, curves: Sequence[Sequence[Any]]) -> None:
-    axes.set_title(row.title, fontsize=_TEXT + 0.5, pad=3)
+    axes.set_title(row.title, fontsize=_TEXT + (0.5 if len(row.title) < 17 else -0.5), pad=3)
     if row.measured is None or not any(curves):
         text = "not available" if row.measured is None else "not run"
         axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=_TEXT, color="#777777")
@@ -149,7 +149,7 @@ def _style(axes: Any) -> None:
         if high / low < 50.0:
             steps = (1.0, 2.0, 5.0) if high / low > 4.0 else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(10.0, subs=steps))
-            axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(labelsize=_TEXT - 0.5, length=2, pad=1.5)
     axes.grid(alpha=0.3, lw=0.4)
