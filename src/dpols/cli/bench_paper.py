@@ -107,14 +107,16 @@ def _bar() -> Iterator[Callable[["Step"], None]]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
     columns = (
-        BarColumn(),
+        BarColumn(bar_width=16),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("gone,"),
         TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("left:"),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
     )
     with Progress(*columns, console=watched, speed_estimate_period=600.0) as bar:
         task = bar.add_task("Starting", total=None)
