@@ -109,7 +109,7 @@ def show(audits: "list[Audit]", numeric: Numeric) -> None:
     ]
     print_table(f"Epsilon at delta = {audits[0].delta:g}, {numeric.value} arithmetic", columns, rows)
     out.print("exact: of the two data sets, from how far they move each release")
-    out.print("found: a lower bound at 95% confidence, the larger of a row removed and a row added\n")
+    out.print("found: a lower bound at 95% confidence, for a row removed or added\n")
     refuted = [found.name for found in audits if not found.holds]
     share = audits[0].lower_bound / audits[0].exact_epsilon
     out.print(
