@@ -116,6 +116,7 @@ def test_remembered_sums_are_the_same_and_computed_once(monkeypatch):
     first = gram(remembered).value
     monkeypatch.setattr(ArraySource, "total", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(gram(remembered).value, first)
+    assert clipped_gradient(remembered, np.zeros((7, 3)), residual_bound=1.0).value.shape == (7, 3)
 
 
 def test_the_share_of_clipped_iterations_is_counted_from_the_released_values():

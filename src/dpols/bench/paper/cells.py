@@ -93,7 +93,7 @@ def problem(name: str) -> Problem:
 
 
 class RememberingSource:
-    """Rows that remember sums which do not depend on a point, such as Gram matrices, and share equal points.
+    """Rows that remember sums which all trials share: Gram matrices, and gradients at the common start.
 
     A benchmark runs a method thousands of times on the same public rows. A fit never does this: there exact sums must
     not outlive the run.
@@ -108,17 +108,17 @@ class RememberingSource:
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
         points = [arg for arg in args if isinstance(arg, np.ndarray)]
-        if not points:
-            key = (kernel, *args)
-            if key not in self._sums:
-                self._sums[key] = self._rows.total(kernel, *args)
-            return self._sums[key]
-        trials = len(points[0])
-        if trials == 1 or any((point != point[:1]).any() for point in points):
+        trials = len(points[0]) if points else 1
+        if points and (trials == 1 or any((point != point[:1]).any() for point in points)):
             return self._rows.total(kernel, *args)
         # All trials ask at the same point, as they do at the start.
-        single = (arg[:1] if isinstance(arg, np.ndarray) else arg for arg in args)
-        total = self._rows.total(kernel, *single)
+        single = tuple(arg[:1] if isinstance(arg, np.ndarray) else arg for arg in args)
+        key = (kernel, *(arg.tobytes() if isinstance(arg, np.ndarray) else arg for arg in single))
+        if key not in self._sums:
+            self._sums[key] = self._rows.total(kernel, *single)
+        total = self._sums[key]
+        if not points:
+            return total
         shared = (np.repeat(v, trials, axis=0) if v.ndim == 2 and len(v) == 1 else v for v in total.values)
         return Total(tuple(shared), total.n_rows)
 
