@@ -22,6 +22,7 @@ from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, NumericWarning, ParameterError
 from .model_file import read_model, write_model
+from .plain_data import finite_number, text, tuple_of
 from .privacy import Neighbours, PrivacyBudget
 from .randomness import streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
@@ -158,8 +159,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         content = read_model(path)
         try:
             report = PrivacyReport.from_dict(content["report"])
-            coefficients, intercept = [float(c) for c in content["coef"]], float(content["intercept"])
-            names = content["feature_names"]
+            coefficients, intercept = tuple_of(finite_number)(content["coef"]), finite_number(content["intercept"])
+            names = None if content["feature_names"] is None else tuple_of(text)(content["feature_names"])
+            if not coefficients or (names is not None and len(names) != len(coefficients)):
+                raise ValueError("one name for each coefficient")
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
         model = cls(epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method)

@@ -5,11 +5,12 @@ A report holds public parameters and released values only.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from .errors import ModelFileError
+from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .privacy import (
     FailureAllowance,
     GaussianRelease,
@@ -136,13 +137,13 @@ class PrivacyReport:
             "",
             "Releases",
         ]
-        width = max(len(line.what) for line in self.lines)
+        width = max((len(line.what) for line in self.lines), default=0)
         lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
         lines += ["", "Declared bounds (values outside are clipped)"]
-        width = max(len(name) for name, _ in self.bounds)
+        width = max((len(name) for name, _ in self.bounds), default=0)
         lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
         lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public), "", "Coefficients"]
-        width = max(len(c.name) for c in self.coefficients)
+        width = max((len(c.name) for c in self.coefficients), default=0)
         for c in self.coefficients:
             spread = "unknown" if c.noise_stddev is None else f"{c.noise_stddev:.4g}"
             lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise std {spread})")
@@ -168,13 +169,7 @@ class PrivacyReport:
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
         """Rebuild a report from plain data."""
         try:
-            fields = {name: data[name] for name in cls.__dataclass_fields__}
-            fields["asked"] = PrivacyBudget(**fields["asked"])
-            fields["lines"] = tuple(_line_from_dict(line) for line in fields["lines"])
-            fields["bounds"] = tuple((str(a), str(b)) for a, b in fields["bounds"])
-            fields["assumed_public"] = tuple(fields["assumed_public"])
-            fields["coefficients"] = tuple(Coefficient(**c) for c in fields["coefficients"])
-            return cls(**fields)
+            return cls(**{name: _READ[name](data[name]) for name in cls.__dataclass_fields__})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
 
@@ -212,6 +207,43 @@ def _line_to_dict(line: ReleaseLine) -> dict[str, Any]:
     return {"what": line.what, "times": line.times, "kind": kind, **asdict(line.release)}
 
 
-def _line_from_dict(data: dict[str, Any]) -> ReleaseLine:
-    parameters = {key: value for key, value in data.items() if key not in ("what", "times", "kind")}
-    return ReleaseLine(data["what"], _KINDS[data["kind"]](**parameters), int(data["times"]))
+def _line_from_dict(data: Any) -> ReleaseLine:
+    parameters = {name: value for name, value in mapping(data).items() if name not in ("what", "times", "kind")}
+    for value in parameters.values():
+        finite_number(value)
+    return ReleaseLine(text(data["what"]), _KINDS[text(data["kind"])](**parameters), whole(data["times"]))
+
+
+def _coefficient(data: Any) -> Coefficient:
+    stddev = data["noise_stddev"]
+    return Coefficient(
+        text(data["name"]), finite_number(data["value"]), None if stddev is None else finite_number(stddev)
+    )
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    first, second = tuple_of(text)(value)
+    return first, second
+
+
+def _relation(value: Any) -> str:
+    if text(value) not in _RELATIONS:
+        raise ValueError(f"{value!r} is not a neighbouring relation")
+    return str(value)
+
+
+# How each field of a report is read, and checked to be what its text and its JSON need.
+_READ: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("method", "title", "reference", "numeric", "accounting", "verdict", "verdict_reason"), text),
+    "relation": _relation,
+    "seeded": flag,
+    "asked": lambda value: PrivacyBudget(**{name: finite_number(number) for name, number in mapping(value).items()}),
+    "spent_epsilon": finite_number,
+    "certified_delta": lambda value: None if value is None else finite_number(value),
+    "n_rows": whole,
+    "n_features": whole,
+    "lines": tuple_of(_line_from_dict),
+    "bounds": tuple_of(_pair),
+    "assumed_public": tuple_of(text),
+    "coefficients": tuple_of(_coefficient),
+}
