@@ -351,7 +351,7 @@ def delta_from_rule(rule: str, n_rows: int) -> float:
     >>> delta_from_rule("1/n^2", 1000)
     1e-06
     """
-    match = re.fullmatch(r"\s*1\s*/\s*n\s*(?:(?:\^|\*\*)\s*(\d+(?:\.\d+)?))?\s*", rule)
+    match = re.fullmatch(r"\s*+1\s*+/\s*+n\s*+(?:(?:\^|\*\*)\s*+(\d+(?:\.\d+)?))?\s*+", rule)
     if match is None:
         raise ParameterError(f'delta={rule!r} must be a number or a rule such as "1/n^2" of the number of rows n.')
     delta: float = float(n_rows) ** -float(match.group(1) or 1.0)
