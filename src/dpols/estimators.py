@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -118,21 +119,23 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> "PrivateLinearRegression":
         """Fit on rows ``X`` and targets ``y``: arrays, or a table with the targets or the name of their column.
 
-        All checks, and the plan, come before the first release. Returns the estimator.
+        All checks, and the plan, come before the first release. Returns the estimator; one whose fit fails is left as
+        it was.
         """
-        method = self._checked_method()
-        source = self._source(X, y)
-        budget = self._budget(source.n_rows)
-        relation = _one_of("neighbours", self.neighbours, Neighbours)
-        row_map = self._bounds().row_map(
-            n_features=source.n_features, columns=source.columns, fit_intercept=bool(self.fit_intercept)
-        )
-        plan = self._plan(method, budget.for_zero_out(relation), source.n_rows, row_map.n_coordinates)
-        numeric = self._numeric(method, row_map.n_coordinates)
-        bits = streams(self.random_state, 1)
-        with one_blas_thread():
-            fit = method.run(BoundedRows(source, row_map, self.bad_rows, numeric), plan, bits)
-            self._store(method, plan, fit, row_map, budget, relation, numeric, bits[0].seeded)
+        with _unchanged_by_failure(self):
+            method = self._checked_method()
+            source = self._source(X, y)
+            budget = self._budget(source.n_rows)
+            relation = _one_of("neighbours", self.neighbours, Neighbours)
+            row_map = self._bounds().row_map(
+                n_features=source.n_features, columns=source.columns, fit_intercept=bool(self.fit_intercept)
+            )
+            plan = self._plan(method, budget.for_zero_out(relation), source.n_rows, row_map.n_coordinates)
+            numeric = self._numeric(method, row_map.n_coordinates)
+            bits = streams(self.random_state, 1)
+            with one_blas_thread():
+                fit = method.run(BoundedRows(source, row_map, self.bad_rows, numeric), plan, bits)
+                self._store(method, plan, fit, row_map, budget, relation, numeric, bits[0].seeded)
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -343,6 +346,18 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
         return [f"x{i}" for i in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+@contextmanager
+def _unchanged_by_failure(estimator: PrivateLinearRegression) -> Iterator[None]:
+    """Take back what a fit that fails has stored: names and counts of columns would make it look fitted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def delta_from_rule(rule: str, n_rows: int) -> float:
