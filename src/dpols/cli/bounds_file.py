@@ -5,6 +5,7 @@ Each table has ``low`` and ``high``. Only the columns that the file names are us
 
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,7 @@ def read_bounds(path: Path) -> "Bounds":
 
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also of numbers too long and tables too deep for Python
         raise BoundsError(f"{str(path)!r} is not valid TOML: {error}.") from None
     try:
         unknown = sorted(set(document) - {"target", "features"})
@@ -59,7 +60,8 @@ def bounds_template(columns: Mapping[str, str | None], target: str) -> str:
     features = {name: reason for name, reason in columns.items() if name != target}
     parts += [f"[features.{toml_key(name)}]\n{_LIMITS}" for name, reason in features.items() if reason is None]
     parts += [
-        f"# {_one_line(name)} holds {reason}, not numbers. Encode it as one 0/1 column for each public category.\n"
+        f"# {_one_line(name)} holds {_one_line(reason)[1:-1]}, not numbers. "
+        "Encode it as one 0/1 column for each public category.\n"
         for name, reason in features.items()
         if reason is not None
     ]
@@ -83,7 +85,7 @@ def toml_key(name: str) -> str:
     """
     if re.fullmatch(r"[A-Za-z0-9_-]+", name):
         return name
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _one_line(name)
 
 
 def _limits(where: str, table: Any) -> tuple[float, float]:
@@ -96,7 +98,10 @@ def _limits(where: str, table: Any) -> tuple[float, float]:
         if end not in table:
             raise BoundsError(f"[{where}] has no {end}; fill it in from public knowledge, or delete the table.")
         if isinstance(table[end], bool) or not isinstance(table[end], int | float):
-            raise BoundsError(f"[{where}] has {end} = {table[end]!r}; it must be a number.")
+            found = repr(table[end]) if isinstance(table[end], str) else f"a value of type {type(table[end]).__name__}"
+            raise BoundsError(f"[{where}] has {end} = {found}; it must be a number.")
+        if isinstance(table[end], int) and abs(table[end]) > sys.float_info.max:  # may be too long to be printed
+            raise BoundsError(f"[{where}] has a whole number beyond the range of doubles in {end}.")
     low, high = table["low"], table["high"]
     if not low < high:
         raise BoundsError(f"[{where}] has low = {low!r} and high = {high!r}; low must be less than high.")
@@ -104,4 +109,4 @@ def _limits(where: str, table: Any) -> tuple[float, float]:
 
 
 def _one_line(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

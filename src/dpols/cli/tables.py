@@ -95,7 +95,7 @@ def _parquet_schema(path: Path) -> Any:
 
     try:
         return parquet.read_schema(path)
-    except pyarrow.ArrowException:
+    except (pyarrow.ArrowException, OSError):  # how pyarrow reports a damaged footer
         raise DataError(f"{str(path)!r} is not a Parquet file, or is damaged.") from None
 
 
