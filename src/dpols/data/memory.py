@@ -120,8 +120,9 @@ def real_numbers(values: Any, name: str) -> Array:
     try:
         if hasattr(values, "isna"):  # a pandas column, which may hold its own kind of missing value
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-        return array.astype(np.float64)
-    except ValueError:
+        with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
+            return array.astype(np.float64)
+    except (ValueError, OverflowError):
         raise DataError(f"{name} must hold numbers; could not convert {array.dtype} to float.") from None
     except TypeError:
         raise DataTypeError(f"each argument must be a string of digits or a number, in all of {name}.") from None
@@ -160,7 +161,7 @@ def _is_numeric_column(column: Any) -> bool:
         return False
     try:
         column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -189,7 +190,8 @@ def _pyarrow_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]
 
     def read(start: int, stop: int) -> Array:
         block = table.select(names).slice(start, stop - start)
-        columns = [block.column(name).cast("float64").to_numpy(zero_copy_only=False) for name in names]
+        # A safe cast would refuse whole numbers beyond 2^53, and quote them.
+        columns = [block.column(name).cast("float64", safe=False).to_numpy(zero_copy_only=False) for name in names]
         return np.column_stack(columns)
 
     return read
