@@ -53,7 +53,7 @@ class PrivacyBudget:
 def _checked_number(name: str, value: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name}={value!r} must be a number.") from None
     if math.isnan(number):
         raise ParameterError(f"{name}=nan must be a number that is not nan.")
