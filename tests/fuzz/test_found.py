@@ -1,0 +1,254 @@
+"""What fuzzing found, each as the smallest input that shows it."""
+
+import contextlib
+import copy
+import json
+import math
+import os
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression
+from dpols.errors import BoundsError, DataError, DataTypeError, ModelFileError, ParameterError
+from dpols.estimators import delta_from_rule
+from dpols.model_file import read_model, write_model
+
+NORMS = Bounds(x_norm=1.0, y_abs=1.0)
+TOO_LARGE = 10**400
+
+
+def rows(n_rows=30, n_features=2):
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (n_rows, n_features))
+    return X, X[:, 0] / 2.0
+
+
+def model(**changes):
+    return PrivateLinearRegression(**({"epsilon": 1.0, "delta": 1e-6, "bounds": NORMS, "random_state": 0} | changes))
+
+
+@pytest.fixture(scope="module")
+def report():
+    return model().fit(*rows()).privacy_report_.to_dict()
+
+
+REPORTS = {
+    "unknown relation": lambda report: report.update(relation="both"),
+    "relation of no text": lambda report: report.update(relation=[]),
+    "numeric mode of no text": lambda report: report.update(numeric={}),
+    "method of no text": lambda report: report.update(method=3),
+    "seeded as a word": lambda report: report.update(seeded="no"),
+    "spent as a word": lambda report: report.update(spent_epsilon="1.0"),
+    "spent without end": lambda report: report.update(spent_epsilon=math.inf),
+    "spent beyond doubles": lambda report: report.update(spent_epsilon=TOO_LARGE),
+    "asked beyond doubles": lambda report: report["asked"].update(epsilon=TOO_LARGE),
+    "rows as a word": lambda report: report.update(n_rows="30"),
+    "certificate as a word": lambda report: report.update(certified_delta="1e-6"),
+    "line of no mapping": lambda report: report["lines"].insert(0, []),
+    "line without a name": lambda report: report["lines"][0].update(what=True),
+    "line of a kind of no text": lambda report: report["lines"][0].update(kind=[]),
+    "line of half a time": lambda report: report["lines"][0].update(times=1.5),
+    "line of no times": lambda report: report["lines"][0].update(times=0),
+    "sketch floor beyond doubles": lambda report: report["lines"][0].update(floor=TOO_LARGE),
+    "bounds of one word": lambda report: report["bounds"].insert(0, ["age"]),
+    "bounds as text": lambda report: report.update(bounds="ab"),
+    "assumptions as text": lambda report: report.update(assumed_public="ab"),
+    "coefficient as a word": lambda report: report["coefficients"][0].update(value="1.0"),
+    "coefficient without end": lambda report: report["coefficients"][0].update(value=-math.inf),
+    "coefficient without a name": lambda report: report["coefficients"][0].update(name=None),
+    "noise as a list": lambda report: report["coefficients"][0].update(noise_stddev=[]),
+    "coefficient of no mapping": lambda report: report["coefficients"].append(3),
+}
+
+
+@pytest.mark.parametrize("spoil", REPORTS.values(), ids=REPORTS)
+def test_a_report_that_could_not_be_printed_is_refused(report, spoil):
+    spoiled = copy.deepcopy(report)
+    spoil(spoiled)
+    with pytest.raises(ModelFileError, match="privacy report"):
+        PrivacyReport.from_dict(spoiled)
+
+
+@pytest.mark.parametrize("data", [None, [], "text", 3, {}])
+def test_what_is_no_report_at_all_is_refused(data):
+    with pytest.raises(ModelFileError, match="privacy report"):
+        PrivacyReport.from_dict(data)
+
+
+@pytest.mark.parametrize("name", ["lines", "bounds", "coefficients"])
+def test_a_report_without_lines_can_be_printed(report, name):
+    assert "Privacy report" in str(PrivacyReport.from_dict(report | {name: []}))
+
+
+MODELS = {
+    "coefficient as a word": {"coef": ["nan", 1.0]},
+    "coefficients as text": {"coef": "12"},
+    "no coefficients": {"coef": []},
+    "coefficient beyond doubles": {"coef": [1.0, TOO_LARGE]},
+    "intercept beyond doubles": {"intercept": TOO_LARGE},
+    "intercept as a word": {"intercept": "inf"},
+    "intercept as a truth": {"intercept": True},
+    "names as text": {"feature_names": "ab"},
+    "names of numbers": {"feature_names": [1, 2]},
+    "one name too few": {"feature_names": ["a"]},
+    "no names": {"feature_names": []},
+}
+
+
+@pytest.mark.parametrize("change", MODELS.values(), ids=MODELS)
+def test_a_model_that_could_not_predict_is_refused(change, tmp_path):
+    model().fit(*rows()).save(tmp_path / "model.json")
+    write_model(tmp_path / "model.json", read_model(tmp_path / "model.json") | change)
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        PrivateLinearRegression.load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_a_budget_beyond_doubles_is_refused_by_name(name):
+    with pytest.raises(ParameterError, match=name):
+        PrivacyBudget(**({"epsilon": 1.0, "delta": 1e-6} | {name: TOO_LARGE}))
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "frame"])
+@pytest.mark.parametrize("where", ["features", "target"])
+def test_numbers_beyond_doubles_are_refused(kind, where):
+    X, y = (values.astype(object) for values in rows())
+    (X if where == "features" else y).flat[0] = TOO_LARGE
+    if kind == "list":
+        X, y = X.tolist(), y.tolist()
+    elif kind == "frame":
+        pandas = pytest.importorskip("pandas")
+        X, y = pandas.DataFrame(X), pandas.Series(y)
+    with pytest.raises((DataError, DataTypeError)):
+        model(bad_rows="zero").fit(X, y)
+
+
+def test_long_doubles_beyond_doubles_are_infinite_and_no_warning_tells():
+    X, y = rows()
+    long, infinite = X.astype(np.longdouble), X.copy()
+    long[3, 0], infinite[3, 0] = np.longdouble("1e4000"), np.inf
+    if np.isinf(long[3, 0]):
+        pytest.skip("long doubles are doubles here")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model(bad_rows="zero").fit(long, y)
+    np.testing.assert_array_equal(found.coef_, model(bad_rows="zero").fit(infinite, y).coef_)
+
+
+@pytest.mark.extras
+def test_whole_numbers_that_doubles_round_are_fitted_from_arrow_as_from_elsewhere():
+    pyarrow = pytest.importorskip("pyarrow")
+    _, y = rows()
+    whole = np.arange(30) * 2**57 + 1
+    table = pyarrow.table({"a": whole, "y": y})
+    bounds = Bounds(features=[(0, 2**62)], y_abs=1.0)
+    expected = model(bounds=bounds).fit(whole[:, None], y).coef_
+    np.testing.assert_array_equal(model(bounds=bounds).fit(table, "y").coef_, expected)
+
+
+class TestFailedFits:
+    """A fit that fails leaves the estimator as it was."""
+
+    def refused(self, estimator):
+        with pytest.raises(ValueError, match="NaN"):
+            estimator.fit(np.full((30, 3), np.nan), rows()[1])
+
+    def test_a_new_estimator_is_not_fitted(self):
+        estimator = model()
+        self.refused(estimator)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(estimator)
+        with pytest.raises(NotFittedError):
+            estimator.predict(rows()[0])
+
+    def test_a_fitted_estimator_keeps_its_fit(self):
+        X, y = rows()
+        estimator = model().fit(X, y)
+        before = dict(vars(estimator))
+        self.refused(estimator)
+        assert vars(estimator) == before
+        assert estimator.predict(X).shape == y.shape
+
+    def test_nothing_is_left_where_the_entropy_source_fails(self, monkeypatch):
+        def broken(count):
+            raise OSError("no entropy")
+
+        estimator = model(random_state=None)
+        before = dict(vars(estimator))
+        monkeypatch.setattr(os, "urandom", broken)
+        with pytest.raises(OSError, match="entropy"):
+            estimator.fit(*rows())
+        assert vars(estimator) == before
+
+
+@pytest.mark.extras
+class TestBoundsFiles:
+    """Bounds files, and the templates that they are made from."""
+
+    @pytest.fixture(autouse=True)
+    def _needs(self):
+        pytest.importorskip("typer")
+
+    def read(self, tmp_path, high):
+        from dpols.cli.bounds_file import read_bounds
+
+        (tmp_path / "bounds.toml").write_text(f"[target]\nlow = 0\nhigh = {high}\n[features.a]\nlow = 0\nhigh = 1\n")
+        return read_bounds(tmp_path / "bounds.toml")
+
+    @pytest.mark.parametrize(
+        "high",
+        [
+            "9" * 5000,
+            "0x" + "f" * 5000,
+            "0x" + "f" * 300,
+            "[" * 5000,
+            "{a." + "a." * 3000 + "a = 1}",
+            "[0x" + "f" * 5000 + "]",
+        ],
+        ids=["digits", "hexadecimal digits", "beyond doubles", "lists in lists", "tables in tables", "list of digits"],
+    )
+    def test_limits_too_long_or_too_deep_are_refused(self, high, tmp_path):
+        with pytest.raises(BoundsError, match=r"bounds\.toml"):
+            self.read(tmp_path, high)
+
+    def test_a_template_is_toml_whatever_the_columns_are_called(self):
+        import tomllib
+
+        from dpols.cli.bounds_file import bounds_template
+
+        names = ["\x7f", "a\x7fb", "\x00", "\t", "\n", "\\", '"', "", "ä\u0085", "."]
+        for target in names:
+            columns = dict.fromkeys(names) | {"\x7ftext": "str\x7fing"}
+            found = tomllib.loads(bounds_template(columns, target))
+            assert list(found["features"]) == [name for name in names if name != target]
+
+
+@pytest.mark.extras
+def test_a_parquet_file_with_a_damaged_footer_is_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    pytest.importorskip("typer")
+    from dpols.cli.tables import column_types
+
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pyarrow.table({"a": [1, 2]}), path)
+    whole = path.read_bytes()
+    for place in range(len(whole) - 200, len(whole) - 8, 3):
+        path.write_bytes(whole[:place] + b"\xff" * 5 + whole[place + 5 :])
+        with contextlib.suppress(DataError):
+            column_types(path)
+
+
+def test_a_long_rule_is_refused_at_once():
+
+    for rule in ("1/n" + " " * 200_000 + "x", "1/n^" + "9" * 200_000, " " * 200_000):
+        with pytest.raises(ParameterError, match="delta="):
+            delta_from_rule(rule, 1000)
+
+
+def test_json_that_reads_back_is_the_same_report(report):
+    assert PrivacyReport.from_dict(json.loads(json.dumps(report))).to_dict() == report
