@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest lint clean
+.PHONY: help demo test test-oldest planted lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -22,6 +22,9 @@ test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for
 
 test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows
 	$(OLDEST_BIN)/pytest -q tests -m "not data and not extras"
+
+planted: .venv/installed-test ## plant known mistakes in copies of the source: the tests must find each
+	$(BIN)/python tests/planted
 
 lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/ruff check
