@@ -36,14 +36,14 @@ def statistics_of(source, bounds, fit_intercept=True, **kwargs):
     row_map = bounds.row_map(n_features=3, columns=NAMES, fit_intercept=fit_intercept)
     rows = BoundedRows(source, row_map, **kwargs)
     theta = np.array([[0.3, -2.0, 1.0, 0.5], [0.0, 0.0, 0.0, 0.0]])[:, : 3 + fit_intercept]
-    return np.concatenate(
-        [
-            gram(rows).value.ravel(),
-            gram_with_target(rows).value.ravel(),
-            clipped_gradient(rows, theta, residual_bound=0.7).value.ravel(),
-            norm_clipped_gradient(rows, theta, norm_bound=0.3).value.ravel(),
-        ]
+    found = (
+        gram(rows),
+        gram_with_target(rows),
+        clipped_gradient(rows, theta, residual_bound=0.7),
+        norm_clipped_gradient(rows, theta, norm_bound=0.3),
     )
+    # Doubles in the units of bounded rows, whole numbers as they are.
+    return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.unit for f in found])
 
 
 def assert_same(actual, expected):

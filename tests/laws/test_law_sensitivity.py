@@ -11,7 +11,13 @@ from law_oracles import explicit_rows
 
 from dpols import Bounds
 from dpols.data.rows import bounded_span
-from dpols.statistics import clipped_gradient, gram, gram_with_target, norm_clipped_gradient
+from dpols.statistics import (
+    clipped_gradient,
+    clipped_gradient_and_counts,
+    gram,
+    gram_with_target,
+    norm_clipped_gradient,
+)
 
 WIDTH = 3
 BOUNDS = {
@@ -56,6 +62,11 @@ def neighbours(table, bounds, fit_intercept, numeric="float"):
     """The rows, and the rows without the last; a row that is not there adds to each sum what a zero row does."""
     kwargs = {"bounds": bounds, "fit_intercept": fit_intercept, "numeric": numeric}
     return tuple(bounded(t[:, :-1].copy(), t[:, -1].copy(), **kwargs) for t in (table, table[:-1]))
+
+
+def in_units(statistic):
+    """The value in the units of bounded rows."""
+    return statistic.value.astype(float) * statistic.unit
 
 
 def moved_squared(more, less):
@@ -127,9 +138,10 @@ def test_removing_a_row_moves_the_clipped_gradients_by_at_most_the_sensitivity(
         [clipped_gradient(r, theta, residual_bound=bound) for r in pair],
         [norm_clipped_gradient(r, theta, norm_bound=bound) for r in pair],
     ):
-        assert more.sensitivity == less.sensitivity == bound
+        np.testing.assert_allclose([s.sensitivity * s.unit for s in (more, less)], bound, rtol=1e-15)
         assert more.value.shape == theta.shape
-        assert np.linalg.norm(more.value - less.value) <= bound * (1.0 + len(table) * ROUNDING)
+        moved = np.linalg.norm(more.value - less.value)
+        assert moved <= more.sensitivity * (1.0 + len(table) * ROUNDING)
 
 
 @every_bounds
@@ -165,7 +177,33 @@ def test_exact_and_floating_point_statistics_agree_to_the_grid_of_rows(bounds, f
     ):
         one, other = statistic(exact), statistic(floating)
         np.testing.assert_allclose(one.sensitivity * one.unit, other.sensitivity * other.unit, rtol=1e-15)
-        np.testing.assert_allclose(one.value.astype(float) * one.unit, other.value, atol=len(table) * 2.0**-16)
+        np.testing.assert_allclose(in_units(one), in_units(other), atol=len(table) * 2.0**-16)
+
+
+EDGES = np.array([0.0, 0.1, 0.5, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("name", ["unit norm", "features", "one-sided features", "features and norm"])
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows, theta=thetas, bound=st.sampled_from([1e-3, 0.25, 1.0]))
+def test_removing_a_row_moves_the_counts_of_residuals_by_at_most_one(name, fit_intercept, numeric, table, theta, bound):
+    theta = theta[None, : WIDTH + fit_intercept]
+    spoilt = np.vstack((table[:-1], np.full((1, WIDTH + 1), np.nan)))
+    both = [
+        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, numeric=numeric, bad_rows="zero")
+        for t in (table, table[:-1], spoilt)
+    ]
+    more, less, zero = (clipped_gradient_and_counts(r, theta, residual_bound=bound, edges=EDGES) for r in both)
+    for a, b, c in zip(more, less, zero, strict=True):
+        np.testing.assert_allclose(b.value.astype(float), c.value.astype(float), atol=1e-12)
+        moved = math.sqrt(moved_squared(a, b)) if a.exact else np.linalg.norm(a.value - b.value)
+        assert moved <= a.sensitivity * (1.0 + len(table) * ROUNDING)
+    counts = in_units(more[1])
+    assert counts.shape == (1, len(EDGES))
+    assert counts.sum() <= len(table)
+    np.testing.assert_allclose(in_units(more[0]), in_units(clipped_gradient(both[0], theta, residual_bound=bound)))
 
 
 near_ties = st.builds(
@@ -207,7 +245,7 @@ def test_sensitivities_are_attained(name, fit_intercept):
     more, less = neighbours(table, bounds, fit_intercept)
     np.testing.assert_allclose(np.linalg.norm(gram(more).value - gram(less).value), 1.0)
     theta = np.zeros((1, WIDTH + fit_intercept))
-    gradients = [clipped_gradient(r, theta, residual_bound=0.5).value for r in (more, less)]
+    gradients = [in_units(clipped_gradient(r, theta, residual_bound=0.5)) for r in (more, less)]
     np.testing.assert_allclose(np.linalg.norm(gradients[0] - gradients[1]), 0.5)
 
 
