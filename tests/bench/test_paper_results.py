@@ -65,6 +65,14 @@ def test_the_suite_is_judged_by_shares_of_cells(ihm, expected):
     assert ("pol" in finding.numbers) == (expected != "holds")
 
 
+def test_exceptions_count_at_large_epsilon_only():
+    cells = curves("solar", ihm=(2.0, 2.0, 0.5), adassp=1.0, linmix=1.0)
+    assert verdict("full-suite", cells).verdict == "refuted"
+    finding = verdict("full-suite-exceptions", cells)
+    assert finding.verdict == "holds"
+    assert "1 of 1 cells" in finding.numbers
+
+
 def test_a_small_signal_is_judged_at_small_epsilon_only():
     cells = curves("solar", ihm=(2.0, 2.0, 0.1), adassp=1.0, ihm_t2=(1.05, 1.05, 3.0))
     assert verdict("adassp-small-signal", cells).verdict == "holds"

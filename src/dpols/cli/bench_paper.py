@@ -90,7 +90,7 @@ def _print(evaluation: "Evaluation", out: Path) -> None:
     missing = evaluation.about["not_available"]
     if missing:
         typer.echo(f"Data sets not available: {', '.join(missing)}.")
-    typer.echo(f"{evaluation.about['seconds_running']:.0f} s. Open {out / 'report.html'}.")
+    typer.echo(f"{evaluation.about['seconds_of_this_call']:.0f} s. Open {out / 'report.html'}.")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the paper claims of its experiments, each with the rule that decides on it, fixed before looking.
+"""What the paper claims of its experiments, each with the rule that decides on it.
 
 Rules speak of means over trials and 95% intervals of their differences. Cell by cell, a method
 
@@ -93,15 +93,20 @@ def matches_or_beats(first: Mean, second: Mean) -> bool:
 
 
 def _share(
-    first: str, others: Sequence[str], datasets: Sequence[str], threshold: float, *, at_least: float = 0.0
+    first: str, others: Sequence[str], datasets: Sequence[str], threshold: float, *, exceptions: Sequence[str] = ()
 ) -> Callable[[Evidence], Finding]:
-    """Rule: the first method matches or beats all others in at least the threshold's share of cells."""
+    """Rule: the first method matches or beats all others in at least the threshold's share of cells.
+
+    Cells of the exceptions at epsilons up to 1 do not count.
+    """
 
     def decide(evidence: Evidence) -> Finding:
         good: dict[tuple[str, float], bool] = {}
         for other in others:
-            for one, two in evidence.pairs(first, other, datasets, at_least=at_least):
+            for one, two in evidence.pairs(first, other, datasets):
                 key = (one.cell.dataset, one.cell.epsilon)
+                if one.cell.dataset in exceptions and one.cell.epsilon <= 1.0:
+                    continue
                 good[key] = good.get(key, True) and matches_or_beats(one.train, two.train)
         if not good:
             return _not_run()
@@ -306,6 +311,13 @@ CLAIMS: tuple[Claim, ...] = (
         "... of which against AdaSSP.",
         f"IHM matches or beats AdaSSP in at least 90% of cells; {_IN_PART}",
         _share("ihm", ("adassp",), REAL, 0.9),
+    ),
+    Claim(
+        "full-suite-exceptions",
+        "... beyond the cases that it names itself: solar, pendulum, fertility, forest, kin40k, tamielectric, 3droad "
+        "and pumadyn32nm at eps <= 1.",
+        f"IHM matches or beats AdaSSP and LinMix in at least 90% of the other cells; {_IN_PART}",
+        _share("ihm", ("adassp", "linmix"), REAL, 0.9, exceptions=SMALL_SIGNAL),
     ),
     Claim(
         "linmix-favourable",

@@ -118,7 +118,8 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
         "not_available": [row.name for row in table if row.measured is None],
         "batches": len(batches),
         "batches_already_there": sum(batch in known for batch in batches),
-        "seconds_running": time.perf_counter() - start,
+        "seconds_of_batches": sum(summary.seconds for summary in results.cells.values()),
+        "seconds_of_this_call": time.perf_counter() - start,
         "notes": list(NOTES),
     }
     evaluation = Evaluation(settings, results, table, judge(results, table), about)

@@ -71,7 +71,7 @@ def _header(evaluation: "Evaluation") -> str:
         ("Epsilon", ", ".join(f"{e:.3g}" for e in settings.epsilons) + "; delta = 1/n\u00b2"),
         ("Accounting", " and ".join(settings.accountings)),
         ("Data sets", f"{counts[0]} of {counts[1]}; not available: {missing}"),
-        ("Run", f"{about['seconds_running']:.0f} s on {about['cores']} cores, dpols {about['dpols']}"),
+        ("Time", f"{about['seconds_of_batches']:.0f} s of {about['jobs']} processes; dpols {about['dpols']}"),
     )
     terms = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in facts)
     links = "".join(
@@ -108,7 +108,7 @@ def _claims(claims: Sequence[tuple[Claim, dict[str, Finding]]], numeric: str) ->
         f"All in {numeric} arithmetic. "
         "A method <em>beats</em> another where its mean is lower by more than the 95% interval of the difference, and "
         "<em>matches or beats</em> it where it is at most 5% worse or within that interval. "
-        "Rules were fixed in advance; refuted claims stay."
+        "All rules and their thresholds stand in the code; refuted claims stay."
     )
     return f'<section id="claims"><h2>What the paper claims</h2><p>{legend}</p>{"".join(cards)}</section>'
 

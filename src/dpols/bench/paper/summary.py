@@ -55,24 +55,19 @@ class Results:
 
     def __init__(self, summaries: Iterable[CellSummary]) -> None:
         self.cells: dict[Cell, CellSummary] = {summary.cell: summary for summary in summaries}
+        self._curves: dict[tuple[str, str, str], list[CellSummary]] = {}
+        for cell, summary in self.cells.items():
+            self._curves.setdefault((cell.dataset, cell.method, cell.accounting), []).append(summary)
+        for curve in self._curves.values():
+            curve.sort(key=lambda summary: summary.cell.epsilon)
 
     def find(self, dataset: str, method: str, accounting: str, epsilon: float) -> CellSummary | None:
         """Return one cell, None where it was not run."""
-        return next(
-            (
-                s
-                for c, s in self.cells.items()
-                if (c.dataset, c.method, c.accounting, c.epsilon) == (dataset, method, accounting, epsilon)
-            ),
-            None,
-        )
+        return next((s for s in self.curve(dataset, method, accounting) if s.cell.epsilon == epsilon), None)
 
     def curve(self, dataset: str, method: str, accounting: str) -> list[CellSummary]:
         """Return the cells of a method on a data set by epsilon."""
-        found = [
-            s for c, s in self.cells.items() if (c.dataset, c.method, c.accounting) == (dataset, method, accounting)
-        ]
-        return sorted(found, key=lambda summary: summary.cell.epsilon)
+        return self._curves.get((dataset, method, accounting), [])
 
     @property
     def datasets(self) -> list[str]:
