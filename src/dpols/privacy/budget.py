@@ -1,10 +1,12 @@
 """What is asked for: the pair (epsilon, delta) and the relation between data sets that it speaks of."""
 
 import math
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..errors import ParameterError
+from ..errors import CalibrationError, ParameterError
+from .checks import real
 
 
 class Neighbours(StrEnum):
@@ -16,6 +18,15 @@ class Neighbours(StrEnum):
     REPLACE_ONE = "replace-one"
     """One row is replaced by any other row; two zero-out steps lead from one data set to the other."""
 
+    @classmethod
+    def of(cls, relation: str) -> "Neighbours":
+        """Return the relation of that name."""
+        try:
+            return cls(relation)
+        except ValueError:
+            names = " or ".join(repr(str(known)) for known in cls)
+            raise ParameterError(f"relation={relation!r} must be {names}.") from None
+
 
 @dataclass(frozen=True)
 class PrivacyBudget:
@@ -25,8 +36,8 @@ class PrivacyBudget:
     delta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _checked_number("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", _checked_number("delta", self.delta))
+        object.__setattr__(self, "epsilon", real("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", real("delta", self.delta))
         if not 0.0 < self.epsilon < math.inf:
             raise ParameterError(
                 f"epsilon={self.epsilon!r} must be a positive, finite number. Typical values lie between 0.1 and 10."
@@ -40,21 +51,14 @@ class PrivacyBudget:
         return f"(epsilon={self.epsilon:.6g}, delta={self.delta:.3g})"
 
     def for_zero_out(self, relation: Neighbours) -> "PrivacyBudget":
-        """Return the zero-out budget that implies this one under ``relation``.
+        """Return a zero-out budget that implies this one under ``relation``.
 
-        Group privacy of two steps turns (e, d) into (2 e, (1 + exp(e)) d).
+        Group privacy of two steps turns (e, d) into (2 e, (1 + exp(e)) d). Half of epsilon is best, but where d would
+        leave the range of floats e is smaller.
         """
-        if relation is Neighbours.ZERO_OUT:
+        if Neighbours.of(relation) is Neighbours.ZERO_OUT:
             return self
-        half = self.epsilon / 2.0
+        half = min(self.epsilon / 2.0, math.log(self.delta) - math.log(sys.float_info.min) - 1.0)
+        if half <= 0.0:
+            raise CalibrationError(f"{self} is too small to be split into two zero-out steps. Raise delta.")
         return PrivacyBudget(half, self.delta * math.exp(-half) / (1.0 + math.exp(-half)))
-
-
-def _checked_number(name: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{name}={value!r} must be a number.") from None
-    if math.isnan(number):
-        raise ParameterError(f"{name}=nan must be a number that is not nan.")
-    return number

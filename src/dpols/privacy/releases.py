@@ -6,7 +6,9 @@ A tuple of these is what a plan releases and what a run records. The accountant 
 import math
 from dataclasses import dataclass
 
-from ..errors import ParameterError
+from .checks import real, require
+
+_MOST_ROWS = 2**53
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class GaussianRelease:
     multiplier: float
 
     def __post_init__(self) -> None:
-        _require(self.multiplier > 0.0, "multiplier", self.multiplier, "be positive")
+        object.__setattr__(self, "multiplier", real("multiplier", self.multiplier))
+        require(self.multiplier > 0.0, "multiplier", self.multiplier, "be positive")
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,12 @@ class MixingRelease:
     floor: float
 
     def __post_init__(self) -> None:
-        _require(self.rows >= 1 and int(self.rows) == self.rows, "rows", self.rows, "be a positive whole number")
-        _require(self.floor > 1.0, "floor", self.floor, "exceed 1")
+        rows = real("rows", self.rows)
+        whole = 1.0 <= rows <= _MOST_ROWS and rows.is_integer()
+        require(whole, "rows", self.rows, "be a whole number from 1 to 2^53")
+        object.__setattr__(self, "rows", int(rows))
+        object.__setattr__(self, "floor", real("floor", self.floor))
+        require(self.floor > 1.0, "floor", self.floor, "exceed 1")
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,8 @@ class FailureAllowance:
     probability: float
 
     def __post_init__(self) -> None:
-        _require(0.0 <= self.probability <= 1.0, "probability", self.probability, "lie in [0, 1]")
+        object.__setattr__(self, "probability", real("probability", self.probability))
+        require(0.0 <= self.probability <= 1.0, "probability", self.probability, "lie in [0, 1]")
 
 
 @dataclass(frozen=True)
@@ -53,13 +61,10 @@ class OpaqueRelease:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        _require(0.0 <= self.epsilon < math.inf, "epsilon", self.epsilon, "be finite and not negative")
-        _require(0.0 <= self.delta < 1.0, "delta", self.delta, "lie in [0, 1)")
+        object.__setattr__(self, "epsilon", real("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", real("delta", self.delta))
+        require(0.0 <= self.epsilon < math.inf, "epsilon", self.epsilon, "be finite and not negative")
+        require(0.0 <= self.delta < 1.0, "delta", self.delta, "lie in [0, 1)")
 
 
 Release = GaussianRelease | MixingRelease | FailureAllowance | OpaqueRelease
-
-
-def _require(holds: bool, name: str, value: float, rule: str) -> None:
-    if not holds:  # also for nan, whose comparisons are all false
-        raise ParameterError(f"{name}={value!r} must {rule}.")

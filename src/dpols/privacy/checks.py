@@ -1,0 +1,25 @@
+"""Every number that enters the accountant passes here once."""
+
+import math
+from numbers import Real
+
+from ..errors import ParameterError
+
+
+def real(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is a real number other than nan; bools and strings are not numbers."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(f"{name}={value!r} must be a number.")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ParameterError(f"{name} is larger than any float; it must be a number up to 1e308.") from None
+    if math.isnan(number):
+        raise ParameterError(f"{name}=nan must be a number that is not nan.")
+    return number
+
+
+def require(holds: bool, name: str, value: object, rule: str) -> None:
+    """Raise ParameterError that says which rule ``value`` breaks, unless it ``holds``."""
+    if not holds:
+        raise ParameterError(f"{name}={value!r} must {rule}.")
