@@ -17,7 +17,7 @@ def least_noise(
 ) -> float:
     """Return the least x at which ``releases_at(x)`` meets the (zero-out) budget under exact accounting.
 
-    More x must never cost more privacy. The answer is on the private side, within a relative 1e-9 of the exact one;
+    More x must never cost more privacy. The answer is on the private side, within a relative 1e-8 of the exact one;
     CalibrationError is raised where no x up to ``highest`` meets the budget.
 
     >>> from dpols.privacy import GaussianRelease, PrivacyBudget

@@ -1,17 +1,50 @@
-"""Search for the least noise of a family; it ends on the private side or raises."""
+"""Search for the least number that passes; it ends on the passing side or says that there is none."""
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from scipy.optimize import brentq
 
 from ..errors import CalibrationError
 from .budget import PrivacyBudget
 
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-13
 # Relative margin on delta that covers the rounding errors of the delta that is searched; a little more than that of
 # `epsilon_of`, whose answer for calibrated noise then never exceeds the budget.
 _ROUNDING = 2e-9
+# A bracket that grew faster could reach where a family of releases is no longer defined, such as a floor of 1.
+_LONGEST_STRIDE = math.log(1e4)
+
+
+def least_passing(excess: Callable[[float], float], *, start: float, highest: float) -> float:
+    """Return the least positive x with ``excess(x) <= 0``, from above and to a relative 1e-12.
+
+    ``excess`` must not increase in x, and ``start`` should be of the answer's order. The answer is infinite where no
+    x up to ``highest`` passes, and zero where every x down to ``1 / highest`` does.
+    """
+
+    @cache
+    def height(log_x: float) -> float:
+        return min(max(excess(math.exp(log_x)), -1e6), 1e6)  # brentq wants finite numbers
+
+    end = math.log(highest)
+    low = high = math.log(start)
+    stride = 0.5
+    while height(high) > 0.0:
+        if high >= end:
+            return math.inf
+        low, high, stride = high, min(high + stride, end), min(2.0 * stride, _LONGEST_STRIDE)
+    while height(low) <= 0.0:
+        if low <= -end:
+            return 0.0
+        low, high, stride = max(low - stride, -end), low, min(2.0 * stride, _LONGEST_STRIDE)
+    root, nudge = float(brentq(height, low, high, xtol=_TOLERANCE, rtol=1e-15)), _TOLERANCE
+    while root < high:
+        root, nudge = root + nudge, 2.0 * nudge
+        if height(root) <= 0.0:
+            return math.exp(root)
+    return math.exp(high)
 
 
 def least_noise_for(
@@ -19,33 +52,13 @@ def least_noise_for(
 ) -> float:
     """Return the least positive x with ``log_delta_at(x)`` at most the log of the budget's delta.
 
-    ``log_delta_at`` must not increase in x. The answer meets the budget and exceeds the exact solution by at most
-    a relative 1e-9; where no x up to ``highest`` meets the budget, CalibrationError is raised.
+    ``log_delta_at`` must not increase in x. The answer meets the budget and exceeds the exact solution by at most a
+    relative 1e-8; where no x up to ``highest`` meets the budget, CalibrationError is raised.
     """
     target = math.log(budget.delta) - _ROUNDING
-
-    def excess(log_x: float) -> float:
-        # Far from private, delta rounds to 1 and its logarithm to 0 or a little above: any positive number will do.
-        return min(log_delta_at(math.exp(log_x)), 0.0) - target
-
-    low = high = math.log(start)
-    stride = math.log(4.0)
-    if excess(high) > 0.0:
-        while excess(high) > 0.0:
-            low, high, stride = high, high + stride, 2.0 * stride
-            if high > math.log(highest):
-                raise CalibrationError(
-                    f"no noise up to {highest:.3g} meets {budget}. Raise epsilon or delta, or release less."
-                )
-    else:
-        while excess(low) <= 0.0:
-            low, high, stride = low - stride, low, 2.0 * stride
-            if low < -math.log(highest):
-                raise CalibrationError(f"{budget} is met by any noise down to {1 / highest:.3g}; lower the budget.")
-    root = brentq(excess, low, high, xtol=_TOLERANCE, rtol=1e-15)
-    nudge = 2.0 * _TOLERANCE
-    while excess(root) > 0.0:
-        root, nudge = root + nudge, 2.0 * nudge
-        if root > high:
-            return math.exp(high)
-    return math.exp(root)
+    noise = least_passing(lambda x: log_delta_at(x) - target, start=start, highest=highest)
+    if noise == math.inf:
+        raise CalibrationError(f"no noise up to {highest:.3g} meets {budget}. Raise epsilon or delta, or release less.")
+    if noise == 0.0:
+        raise CalibrationError(f"{budget} is met by any noise down to {1 / highest:.3g}; lower the budget.")
+    return noise
