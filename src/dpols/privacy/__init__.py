@@ -3,7 +3,7 @@
 `delta_of`, `epsilon_of` and `least_noise` are exact; `dpols.privacy.paper` holds the paper's own, looser accounting.
 """
 
-from .accountant import delta_of, epsilon_of, log_delta_of
+from .accountant import delta_of, epsilon_of, log_delta_by_direction, log_delta_of
 from .budget import Neighbours, PrivacyBudget
 from .calibration import least_noise
 from .gaussian import gaussian_delta, gaussian_log_delta, gaussian_multiplier
@@ -24,6 +24,7 @@ __all__ = [
     "gaussian_log_delta",
     "gaussian_multiplier",
     "least_noise",
+    "log_delta_by_direction",
     "log_delta_of",
     "mixing_delta",
     "mixing_delta_add",

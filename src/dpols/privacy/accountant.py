@@ -12,26 +12,37 @@ the contour integral
 
     delta(eps) = 1 / (2 pi i)  integral  exp(K(t) - t eps) / (t (t + 1)) dt
 
-along any path from below to above that passes the real axis right of 0 and left of the first singularity of K.
-We pass at the saddle point and follow a hyperbola along which the integrand decays at least exponentially. The
-trapezoidal rule then converges geometrically, and everything scales with the value at the saddle point, so that the
-relative error is near 1e-13 for delta down to the smallest double and for any number of different floors.
+along any path from below to above that passes the real axis right of 0 and left of the first singularity of K; a
+path between -1 and 0 gives delta - 1. We pass at the saddle point and follow a hyperbola along which the integrand
+decays at least exponentially. The trapezoidal rule then converges geometrically, and everything scales with the
+value at the saddle point, so that the relative error is near 1e-13 for delta down to the smallest double and for
+any number of different floors. For eps < 0 the roles of the two data sets are swapped.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from ..errors import ParameterError
 from .budget import Neighbours
+from .checks import real, require
+from .gap import ComplexArray, complex_gap, gap
 from .releases import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, Release
+from .search import least_passing
 
-_STEP = 0.08
-_REACH = 4.0
+_STEP = 0.0625
+# Asymptotes 22.5 degrees off the vertical are as far from where exp(t) grows as from where exp(t^2) does.
+_BEND = math.tan(math.pi / 8.0)
 _NEGLIGIBLE = -42.0
+# Ratios, floors and epsilons beyond this are replaced by it, which only ever raises delta; no square overflows.
+_LARGEST = 1e75
+_MOST_ATOMS = 2000
 # Relative margin on delta that covers the rounding error of the quadrature; results err on the private side.
 _ROUNDING = 1e-9
 
@@ -43,13 +54,16 @@ def delta_of(releases: Iterable[Release], epsilon: float, *, relation: Neighbour
 
 def log_delta_of(releases: Iterable[Release], epsilon: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
     """Return log delta; it stays meaningful where delta itself would underflow."""
-    if not 0.0 <= epsilon < math.inf:
-        raise ParameterError(f"epsilon={epsilon!r} must be finite and not negative.")
+    epsilon = _checked_epsilon(epsilon)
     total = _Total.of(releases)
-    if relation is Neighbours.REPLACE_ONE:
-        half = epsilon / 2.0
-        return min(0.0, total.log_delta(half) + half + math.log1p(math.exp(-half)))
-    return min(0.0, total.log_delta(epsilon))
+    if Neighbours.of(relation) is Neighbours.ZERO_OUT:
+        return total.log_delta(epsilon)
+    return _log_delta_of_two_steps(total.log_delta, epsilon / 2.0)
+
+
+def log_delta_by_direction(releases: Iterable[Release], epsilon: float) -> tuple[float, float]:
+    """Return log delta when a row is removed and when a row is added; the larger one is `log_delta_of`."""
+    return _Total.of(releases).log_deltas(_checked_epsilon(epsilon))
 
 
 def epsilon_of(releases: Iterable[Release], delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
@@ -57,17 +71,21 @@ def epsilon_of(releases: Iterable[Release], delta: float, *, relation: Neighbour
 
     The answer is rounded to the private side; it is infinite where no epsilon reaches ``delta``.
     """
-    if not 0.0 < delta < 1.0:
-        raise ParameterError(f"delta={delta!r} must lie strictly between 0 and 1.")
+    delta = real("delta", delta)
+    require(0.0 < delta < 1.0, "delta", delta, "lie strictly between 0 and 1")
     total = _Total.of(releases)
     target = math.log(delta) - _ROUNDING
-    if relation is Neighbours.REPLACE_ONE:
-        return 2.0 * _smallest_epsilon(
-            lambda e: total.log_delta(e) + e + math.log1p(math.exp(-e)), target, total.epsilon_guess(target)
-        )
-    if total.composes_to_one_integral:
-        return total.epsilon_by_newton(target)
-    return _smallest_epsilon(total.log_delta, target, total.epsilon_guess(target))
+    if Neighbours.of(relation) is Neighbours.ZERO_OUT:
+        return total.epsilon(target)
+    return 2.0 * _epsilon_of_two_steps(total.epsilon, target)
+
+
+class _Sketch(NamedTuple):
+    """All rows at one floor, in one direction."""
+
+    half: float  # m / 2
+    a: float
+    drift: float  # g(-a)
 
 
 @dataclass(frozen=True)
@@ -75,262 +93,267 @@ class _Loss:
     """The privacy loss of all Gaussian and mixing releases in one direction."""
 
     mu_squared: float
-    terms: tuple[tuple[float, float], ...]  # (m / 2, a) for each floor
+    sketches: tuple[_Sketch, ...]
 
-    @property
-    def end(self) -> float:
-        """Return the first singularity of K on the positive axis."""
-        return min((-1.0 / a for _, a in self.terms if a < 0.0), default=math.inf)
+    def log_delta(self, epsilon: float) -> float:
+        """Return log delta for epsilon >= 0."""
+        removing = any(sketch.a < 0.0 for sketch in self.sketches)
+        greatest = math.inf if removing else sum(half * (a + drift) for half, a, drift in self.sketches)
+        if self.mu_squared == 0.0 and epsilon >= greatest:
+            return -math.inf
+        # Without the Gaussian releases the integrand decays on one side only, and this is where the path goes.
+        bend = _BEND if removing else -_BEND if epsilon < greatest else 0.0
+        mean, variance = self.derivatives(0.0)
+        if mean > 1e12 * math.sqrt(variance):
+            return 0.0  # no digit of the mean is left to resolve the loss; a multiplier below 1e-12
+        if epsilon < mean:
+            saddle = self._saddle(epsilon, -1.0, 0.0)
+            log_rest = self._exponent(epsilon, saddle)
+            if log_rest > -50.0:
+                log_rest += self._log_mass(epsilon, saddle, bend)
+            if log_rest < -0.1:
+                return math.log1p(-math.exp(log_rest))
+        end = min((-1.0 / sketch.a for sketch in self.sketches if removing), default=math.inf)
+        saddle = self._saddle(epsilon, 0.0, end * (1.0 - 1e-12))
+        chernoff = self._exponent(epsilon, saddle)
+        return chernoff + self._log_mass(epsilon, saddle, bend) if chernoff > -1e11 else chernoff
 
-    @property
-    def extreme(self) -> float:
-        """Return the least (when removing) or greatest (when adding) loss of the sketches."""
-        return sum(-half * math.log1p(-a) for half, a in self.terms)
-
-    def cumulant(self, t: float) -> float:
-        value = 0.5 * self.mu_squared * t * (t + 1.0)
-        return value + sum(half * (_gap(a * t) + t * _gap(-a)) for half, a in self.terms)
-
-    def log_delta_and_slope(self, epsilon: float) -> tuple[float, float]:
-        """Return log delta(epsilon) and its derivative, for every real epsilon."""
-        removing = any(a < 0.0 for _, a in self.terms)
-        if self.mu_squared == 0.0:
-            if not self.terms or (not removing and epsilon >= self.extreme):
-                return (math.log(-math.expm1(epsilon)) if epsilon < 0.0 else -math.inf), -math.inf
-            if removing and epsilon <= self.extreme:
-                return math.log(-math.expm1(epsilon)), math.exp(epsilon) / math.expm1(epsilon)
-        saddle, curvature = self._saddle(epsilon)
-        width = 1.0 / math.sqrt(curvature)
-        bend = 0.0
-        if self.terms and (epsilon > self.extreme) == removing:
-            bend = 0.5 * width if removing else -0.5 * width
-        log_value, slope = self._integrate(epsilon, saddle, width, bend)
-        if saddle > 0.0:
-            return log_value, slope
-        # Left of a pole the integral lacks its residue: 1 at 0 and -exp(epsilon) at -1.
-        value = math.exp(log_value)
-        delta = -math.expm1(log_value) if saddle > -1.0 else value - math.expm1(epsilon)
-        derivative = -slope * value if saddle > -1.0 else slope * value - math.exp(epsilon)
-        return (math.log(delta), derivative / delta) if delta > 0.0 else (-math.inf, -math.inf)
-
-    def _saddle(self, epsilon: float) -> tuple[float, float]:
-        """Return where K(t) - t epsilon - log |t| - log |1 + t| is least, and its second derivative there.
-
-        On (0, end) where epsilon exceeds the mean loss. Below it delta is close to 1, and the integrand would swing
-        many times before it decays; so take the point between the poles, or left of both where epsilon is below even
-        the mean loss under the second data set of the pair.
-        """
-        variance = self.mu_squared + sum(half * a * a for half, a in self.terms)
-        gaps = sum(half * _gap(-a) for half, a in self.terms)
-        if epsilon < 0.5 * self.mu_squared + gaps:
-            if epsilon >= gaps - 0.5 * self.mu_squared - sum(half * a * a / (1.0 - a) for half, a in self.terms):
-                return self._stationary_point(epsilon, -0.5, -1.0, 0.0)
-            start = min((1.0 / a for _, a in self.terms if a > 0.0), default=math.inf)
-            return self._stationary_point(epsilon, -min(2.0, 0.5 + 0.5 * start), -start, -1.0)
-        excess = epsilon - 0.5 * variance
-        t = (excess + math.sqrt(excess * excess + 6.0 * variance)) / (2.0 * variance)
-        if excess < 0.0:
-            t = 3.0 / (math.sqrt(excess * excess + 6.0 * variance) - excess)
-        return self._stationary_point(epsilon, t if t < self.end else 0.5 * self.end, 0.0, self.end)
-
-    def _stationary_point(self, epsilon: float, t: float, low: float, high: float) -> tuple[float, float]:
-        for _ in range(200):
-            slope, curvature = self._saddle_derivatives(t, epsilon)
-            if slope > 0.0:
-                high = t
-            else:
-                low = t
-            # Newton for t * slope, which is closer to linear than slope where 1 / t dominates.
-            step = slope / (curvature + slope / t) if curvature + slope / t > 0.0 else slope / curvature
-            proposal = t - step
-            if not low < proposal < high:
-                proposal = 0.5 * (low + high) if high - low < math.inf else 2.0 * t
-            if abs(proposal - t) <= 1e-7 * min(abs(t), abs(1.0 + t)):
-                break
-            t = proposal
-        return t, self._saddle_derivatives(t, epsilon)[1]
-
-    def _saddle_derivatives(self, t: float, epsilon: float) -> tuple[float, float]:
-        slope = self.mu_squared * (t + 0.5) - epsilon - 1.0 / t - 1.0 / (1.0 + t)
-        curvature = self.mu_squared + 1.0 / t**2 + 1.0 / (1.0 + t) ** 2
-        for half, a in self.terms:
+    def derivatives(self, t: float) -> tuple[float, float]:
+        """Return K'(t) and K''(t); at t = 0 they are mean and variance of the loss."""
+        first, second = self.mu_squared * (t + 0.5), self.mu_squared
+        for half, a, drift in self.sketches:
             share = a / (1.0 + a * t)
-            slope += half * (a * t * share + _gap(-a))
-            curvature += half * share * share
-        return slope, curvature
+            first += half * (a * t * share + drift)
+            second += half * share * share
+        return first, second
 
-    def _integrate(self, epsilon: float, saddle: float, width: float, bend: float) -> tuple[float, float]:
-        reach = _REACH
-        while True:
-            u = np.arange(0.0, reach, _STEP)
-            sinh, cosh = np.sinh(u), np.cosh(u)
-            offset = bend * (cosh - 1.0) + 1j * width * sinh
-            exponent = self._exponent(offset, saddle, epsilon)
-            if exponent[-1].real < _NEGLIGIBLE or reach > 500.0:
+    def _saddle(self, epsilon: float, low: float, high: float) -> float:
+        """Return about where K(t) - t epsilon - log |t (t + 1)|, which is convex, is least on (low, high)."""
+        mean, variance = self.derivatives(0.0)
+        excess = epsilon - mean
+        root = math.sqrt(excess * excess + 6.0 * variance)
+        if low < 0.0:
+            t = max(excess / variance, -0.5)
+        else:
+            t = (excess + root) / (2.0 * variance) if excess > 0.0 else 3.0 / (root - excess)
+        if not low < t < high:
+            t = 0.5 * (low + high)
+        for _ in range(200):
+            left, right = 1.0 / t, 1.0 / (1.0 + t)
+            first, second = self.derivatives(t)
+            slope = first - epsilon - left - right
+            curvature = second + left * left + right * right
+            low, high = (low, t) if slope > 0.0 else (t, high)
+            # Right of 0 solve t * slope = 0, which is closer to linear where 1 / t dominates.
+            bent = curvature + slope * left if t > 0.0 else 0.0
+            step = slope / (bent if bent > 0.1 * curvature else curvature)
+            if abs(step) < max(0.01 / math.sqrt(curvature), 1e-15 * abs(t)):
                 break
-            reach *= 2.0
-        t = saddle + offset
-        direction = bend * sinh + 1j * width * cosh
-        parts = np.exp(exponent) * direction * ((saddle / t) * ((1.0 + saddle) / (1.0 + t)))
-        parts[0] *= 0.5  # by symmetry the upper half counts twice, the node on the real axis once
-        mass = _STEP / math.pi * float(parts.imag.sum())
-        most = _STEP / math.pi * float(np.abs(parts).sum())
-        if saddle > 0.0 and not mass > 1e-12 * most:
-            mass = most  # where log delta is so low that rounding hides the phases, its upper bound will do
-        moment = _STEP / math.pi * float((parts * t).imag.sum())
-        top = self.cumulant(saddle) - saddle * epsilon - math.log(abs(saddle)) - math.log(abs(1.0 + saddle))
-        return top + math.log(mass), -moment / mass
+            t -= step
+            if not low < t < high:
+                t = math.sqrt(low) * math.sqrt(min(high, 1e300)) if low > 0.0 else 0.5 * (low + high)
+        return t
 
-    def _exponent(self, offset: np.ndarray, saddle: float, epsilon: float) -> np.ndarray:
-        """Return K(t) - t epsilon at saddle + offset, minus its value at the saddle."""
-        value = offset * (self.mu_squared * (saddle + 0.5 + 0.5 * offset) - epsilon)
-        for half, a in self.terms:
-            # g(a t) - g(a s) with every difference of logarithms taken inside log1p, so that nothing cancels.
-            ratio = (a / (1.0 + a * saddle)) * offset
-            value += half * (_complex_gap(ratio) + (a * saddle) * ratio + _gap(-a) * offset)
-        return value
+    def _exponent(self, epsilon: float, t: float) -> float:
+        """Return K(t) - t epsilon."""
+        value = 0.5 * self.mu_squared * t * (t + 1.0) - t * epsilon
+        return value + sum(half * (gap(a * t) + t * drift) for half, a, drift in self.sketches)
+
+    def _log_mass(self, epsilon: float, saddle: float, bend: float) -> float:
+        """Return the log of the integral's absolute value, less the exponent at the saddle where the path begins."""
+        left, right = 1.0 / saddle, 1.0 / (1.0 + saddle)
+        first, second = self.derivatives(saddle)
+        width = 1.0 / math.sqrt(second + left * left + right * right)
+        shares = [(half, a / (1.0 + a * saddle)) for half, a, _ in self.sketches]
+        for reach in (4, 8, 16, 32, 64, 128):
+            path, direction = _hyperbola(reach, bend)
+            offset = width * path
+            # K(t) - t epsilon less its value at the saddle, so that no large numbers are subtracted.
+            exponent = offset * ((first - epsilon) + 0.5 * self.mu_squared * offset)
+            for half, share in shares:
+                exponent += half * complex_gap(share * offset)
+            if exponent[-1].real < _NEGLIGIBLE:
+                break
+        parts = np.exp(exponent) * direction / ((1.0 + left * offset) * (1.0 + right * offset))
+        return math.log(width * abs(left) * right * _STEP / math.pi * float(parts.imag.sum()))
 
 
 @dataclass(frozen=True)
 class _Total:
     """All releases, with those of one kind merged."""
 
-    directions: tuple[_Loss, ...]
+    remove: _Loss
+    add: _Loss
     failure: float
-    opaque: tuple[OpaqueRelease, ...]
+    log_kept: float  # log probability that no black box gives everything away
+    atoms: tuple[tuple[float, float], ...]  # (loss of the black boxes, log probability) where none does
 
     @classmethod
     def of(cls, releases: Iterable[Release]) -> "_Total":
         mu_squared, failure = 0.0, 0.0
-        rows: dict[float, int] = {}
-        opaque = []
+        rows: Counter[float] = Counter()
+        boxes = []
         for release in releases:
             match release:
+                case GaussianRelease(math.inf) | MixingRelease(_, math.inf):
+                    pass
                 case GaussianRelease(multiplier):
+                    multiplier = min(max(multiplier, 1.0 / _LARGEST), _LARGEST)
                     mu_squared += multiplier**-2.0
                 case MixingRelease(count, floor):
-                    rows[floor] = rows.get(floor, 0) + count
+                    rows[min(floor, _LARGEST)] += count
                 case FailureAllowance(probability):
                     failure += probability
                 case OpaqueRelease():
-                    opaque.append(release)
+                    boxes.append(release)
                 case _:
                     raise ParameterError(f"{release!r} is not a release that the accountant knows.")
-        finite = {floor: m for floor, m in rows.items() if floor < math.inf}
-        remove = _Loss(mu_squared, tuple((0.5 * m, -1.0 / (floor - 1.0)) for floor, m in finite.items()))
-        add = _Loss(mu_squared, tuple((0.5 * m, 1.0 / floor) for floor, m in finite.items()))
-        return cls((remove, add) if finite else (remove,), failure, tuple(opaque))
-
-    @property
-    def composes_to_one_integral(self) -> bool:
-        return not self.opaque
+        pairs = [_sketch_pair(0.5 * m, floor) for floor, m in sorted(rows.items())]
+        return cls(
+            remove=_Loss(mu_squared, tuple(remove for remove, _ in pairs)),
+            add=_Loss(mu_squared, tuple(add for _, add in pairs)),
+            failure=failure,
+            log_kept=sum(math.log1p(-box.delta) for box in boxes),
+            atoms=_atoms(Counter(min(box.epsilon, 4.0 * _LARGEST) for box in boxes)),
+        )
 
     def log_delta(self, epsilon: float) -> float:
-        worst = max(_log_delta_with_opaque(loss, self.opaque, epsilon) for loss in self.directions)
-        return float(np.logaddexp(worst, math.log(self.failure))) if self.failure > 0.0 else worst
+        return max(self.log_deltas(epsilon))
 
-    def epsilon_guess(self, log_target: float) -> float:
-        """Return an epsilon of about the right size."""
-        variance = max(loss.mu_squared + sum(half * a * a for half, a in loss.terms) for loss in self.directions)
-        spread = math.sqrt(max(-2.0 * log_target, 1.0) * variance)
-        return max(0.5 * variance + spread + sum(o.epsilon for o in self.opaque), 1e-300)
+    def log_deltas(self, epsilon: float) -> tuple[float, float]:
+        """Return log delta when a row is removed and when a row is added."""
+        remove = self._log_delta(self.remove, self.add, epsilon)
+        return remove, self._log_delta(self.add, self.remove, epsilon) if self.add.sketches else remove
 
-    def epsilon_by_newton(self, log_target: float) -> float:
-        """Solve for epsilon in each direction; log delta is concave in epsilon, so Newton cannot diverge."""
+    def _log_delta(self, loss: _Loss, swapped: _Loss, epsilon: float) -> float:
+        """Return log delta in the direction of ``loss``; ``swapped`` is the loss of the other direction."""
+        parts = [weight + _log_delta_anywhere(loss, swapped, epsilon - shift) for shift, weight in self.atoms]
+        log_delta = float(np.logaddexp.reduce(parts))
+        if self.log_kept < 0.0:
+            log_delta = float(np.logaddexp(log_delta + self.log_kept, math.log(-math.expm1(self.log_kept))))
         if self.failure > 0.0:
-            remaining = -math.expm1(math.log(self.failure) - log_target)
-            if remaining <= 0.0:
-                return math.inf
-            log_target += math.log(remaining)
+            log_delta = float(np.logaddexp(log_delta, math.log(self.failure)))
+        return min(log_delta, 0.0)
+
+    def epsilon(self, log_target: float) -> float:
+        """Return the least epsilon >= 0 with log delta <= log_target, from the private side."""
         epsilon = 0.0
-        for loss in self.directions:
-            if epsilon == 0.0 or loss.log_delta_and_slope(epsilon)[0] > log_target:
-                start = epsilon or self.epsilon_guess(log_target)
-                epsilon = max(epsilon, _newton_epsilon(loss, log_target, start))
+        for loss, swapped in (self.remove, self.add), (self.add, self.remove):
+
+            def excess(e: float, loss: _Loss = loss, swapped: _Loss = swapped) -> float:
+                return self._log_delta(loss, swapped, e) - log_target
+
+            if epsilon < math.inf and excess(epsilon) > 0.0:
+                start = min(max(epsilon, self._guess(loss, log_target), 1.0 / _LARGEST), _LARGEST)
+                epsilon = least_passing(excess, start=start, highest=_LARGEST) or 1.0 / _LARGEST
         return epsilon
 
-
-def _newton_epsilon(loss: _Loss, log_target: float, start: float) -> float:
-    """Return the least epsilon >= 0 with log delta <= log_target, from the private side."""
-    low, private, epsilon = 0.0, math.inf, start
-    for _ in range(200):
-        value, slope = loss.log_delta_and_slope(epsilon)
-        gap = value - log_target
-        if gap <= 0.0:
-            private = epsilon
-        else:
-            low = epsilon
-        if -1e-10 <= gap <= 0.0 or (private < math.inf and private - low <= 1e-12 * private):
-            return private
-        # A tangent of a concave function lies above it: after one step epsilon comes from the private side.
-        newton = epsilon - gap / slope if slope < 0.0 else math.inf  # flat where delta rounds to 1
-        proposal = newton + (1e-12 * epsilon if gap > 0.0 else 0.0)
-        if proposal <= 0.0 and low == 0.0 and loss.log_delta_and_slope(0.0)[0] <= log_target:
-            return 0.0
-        if not low < proposal < private:
-            proposal = 0.5 * (low + private) if private < math.inf else 2.0 * epsilon
-        epsilon = proposal
-    return private
+    def _guess(self, loss: _Loss, log_target: float) -> float:
+        """Return an epsilon of the right order: the loss of the boxes plus that of a normal law."""
+        mean, variance = loss.derivatives(0.0)
+        return max(shift for shift, _ in self.atoms) + mean + math.sqrt(max(-2.0 * log_target, 1.0) * variance)
 
 
-def _log_delta_with_opaque(loss: _Loss, opaque: tuple[OpaqueRelease, ...], epsilon: float) -> float:
-    """Return log delta of the loss joined with black boxes, each replaced by its dominating pair.
+def _sketch_pair(half: float, floor: float) -> tuple[_Sketch, _Sketch]:
+    """Return the loss of the rows at one floor when a row is removed and when it is added."""
+    excess = 1.0 / (floor - 1.0)
+    # For floors near 1 the rounding of 1 / floor would be felt in log(1 - 1 / floor).
+    added = gap(-1.0 / floor) if floor > 3.0 else math.log1p(excess) - 1.0 / floor
+    return _Sketch(half, -excess, gap(excess)), _Sketch(half, 1.0 / floor, added)
+
+
+def _atoms(boxes: Counter[float]) -> tuple[tuple[float, float], ...]:
+    """Return (loss, log probability) of all black boxes together, where none gives everything away.
 
     A black box (e, d) is dominated by a pair that is disjoint with probability d and is randomised response of
     loss plus or minus e otherwise (Kairouz, Oh and Viswanath, 2017).
     """
-    if not opaque:
-        return loss.log_delta_and_slope(epsilon)[0]
-    box, rest = opaque[0], opaque[1:]
-    up = _log_delta_with_opaque(loss, rest, epsilon - box.epsilon) - math.log1p(math.exp(-box.epsilon))
-    down = _log_delta_with_opaque(loss, rest, epsilon + box.epsilon) - np.logaddexp(0.0, box.epsilon)
-    mixed = float(np.logaddexp(up, down)) + math.log1p(-box.delta)
-    return float(np.logaddexp(mixed, math.log(box.delta))) if box.delta > 0.0 else mixed
+    atoms = {0.0: 0.0}
+    for epsilon, count in boxes.items():
+        joined: dict[float, float] = {}
+        for ups in range(count + 1):
+            step = (2 * ups - count) * epsilon
+            ways = math.lgamma(count + 1) - math.lgamma(ups + 1) - math.lgamma(count - ups + 1)
+            weight = ways + ups * epsilon - count * float(np.logaddexp(0.0, epsilon))
+            for loss, log_probability in atoms.items():
+                before = joined.get(loss + step, -math.inf)
+                joined[loss + step] = float(np.logaddexp(before, log_probability + weight))
+        atoms = joined if len(joined) <= _MOST_ATOMS else _rounded_up(joined)
+    return tuple(atoms.items())
 
 
-def _smallest_epsilon(log_delta: Callable[[float], float], log_target: float, start: float) -> float:
-    """Return the least epsilon with log_delta(epsilon) <= log_target, from the private side.
+def _rounded_up(atoms: dict[float, float]) -> dict[float, float]:
+    """Return fewer atoms, with losses rounded up to a grid: never below exact."""
+    lowest, grid = min(atoms), 2.0 * (max(atoms) - min(atoms)) / _MOST_ATOMS
+    rounded: dict[float, float] = {}
+    for loss, log_probability in atoms.items():
+        up = lowest + grid * math.ceil((loss - lowest) / grid)
+        rounded[up] = float(np.logaddexp(rounded.get(up, -math.inf), log_probability))
+    return rounded
 
-    For replaced rows log_delta need not fall for ever, since the group pays for failures exp(epsilon) times; so the
-    search comes from below, in small steps around the guess ``start`` and in large ones far above it.
+
+def _log_delta_anywhere(loss: _Loss, swapped: _Loss, epsilon: float) -> float:
+    """Return log delta for every real epsilon: delta(eps) = 1 - e^eps + e^eps delta(-eps) of the swapped pair."""
+    if epsilon >= 0.0:
+        return loss.log_delta(min(epsilon, _LARGEST))
+    back = swapped.log_delta(min(-epsilon, _LARGEST))
+    return float(np.logaddexp(math.log(-math.expm1(epsilon)), epsilon + back))
+
+
+def _log_delta_of_two_steps(log_delta: Callable[[float], float], half: float) -> float:
+    """Return log delta at 2 * half for neighbours two steps apart.
+
+    Two steps of (e, d) are one of (2 e, (1 + exp(e)) d), for any e up to ``half``: a smaller one is better where
+    some of d does not shrink with e.
     """
-    if log_delta(0.0) <= log_target:
-        return 0.0
-    low, high = 0.0, start / 32.0
-    while log_delta(high) > log_target:
-        low, high = high, (1.05 if high < 32.0 * start else 2.0) * high
-        if high > 1e12:
+
+    def bound(e: float) -> float:
+        return log_delta(e) + float(np.logaddexp(0.0, e))
+
+    half = min(half, _LARGEST)
+    at_half = min(bound(half), 0.0)
+    if half == 0.0 or at_half < -1e3:
+        return at_half
+    with np.errstate(over="ignore", invalid="ignore"):
+        best = minimize_scalar(bound, bounds=(0.0, half), method="bounded", options={"xatol": 1e-9 * half})
+    return min(at_half, float(best.fun))
+
+
+def _epsilon_of_two_steps(epsilon: Callable[[float], float], log_target: float) -> float:
+    """Return the least e with (1 + exp(e)) delta(e) <= exp(log_target), from the private side."""
+
+    def needed(e: float) -> float:
+        return epsilon(log_target - float(np.logaddexp(0.0, e)))
+
+    # What is needed increases with e, so that repeating it climbs to the least solution; Aitken's rule hastens that.
+    e, leap = 0.0, 5.0
+    for _ in range(200):
+        once = needed(e)
+        if abs(once - e) <= 1e-13 * e:
+            break
+        twice = needed(once)
+        if twice > 1e9:
             return math.inf
-    while high - low > 1e-11 * high and high > 1e-290:
-        middle = math.sqrt(low * high) if 0.0 < low < 0.25 * high else 0.5 * (low + high)
-        if log_delta(middle) <= log_target:
-            high = middle
-        else:
-            low = middle
-    return high
+        ratio = (twice - once) / (once - e)
+        leap = 2.0 * leap if ratio > 0.9 else 5.0
+        e = twice + (twice - once) * (leap if ratio > 0.9 else ratio / (1.0 - ratio))
+    nudge = 1e-13
+    while needed(e) > e:
+        e, nudge = e * (1.0 + nudge), 2.0 * nudge
+    return e
 
 
-def _gap(x: float) -> float:
-    """Return x - log(1 + x) without cancellation."""
-    if abs(x) > 0.3:
-        return x - math.log1p(x)
-    w = x / (2.0 + x)
-    w2 = w * w
-    return x * w - 2.0 * w * w2 * float(_atanh_tail(w2))
+def _checked_epsilon(epsilon: float) -> float:
+    epsilon = real("epsilon", epsilon)
+    require(0.0 <= epsilon < math.inf, "epsilon", epsilon, "be finite and not negative")
+    return epsilon
 
 
-def _complex_gap(x: np.ndarray) -> np.ndarray:
-    """Return x - log(1 + x) without cancellation, elementwise; x grows in modulus along the array."""
-    near = int(np.searchsorted(np.abs(x), 0.3))
-    w = x[:near] / (2.0 + x[:near])
-    w2 = w * w
-    far = x[near:]
-    return np.concatenate((x[:near] * w - 2.0 * w * w2 * _atanh_tail(w2), far - np.log1p(far)))
-
-
-def _atanh_tail(w2: Any) -> Any:
-    """Return the sum of w2^j / (2 j + 3) over j >= 0, for |w2| below 0.05."""
-    tail = 0.0
-    for j in range(11, -1, -1):
-        tail = tail * w2 + 1.0 / (2 * j + 3)
-    return tail
+@cache
+def _hyperbola(reach: int, bend: float) -> tuple[ComplexArray, ComplexArray]:
+    """Return nodes of the upper half of a hyperbola through 0 and the direction of the path, halved at 0."""
+    u = np.arange(0.0, reach, _STEP)
+    path = 2.0 * bend * np.sinh(0.5 * u) ** 2 + 1j * np.sinh(u)
+    direction = bend * np.sinh(u) + 1j * np.cosh(u)
+    direction[0] *= 0.5  # by symmetry the upper half counts twice, the node on the real axis once
+    return path, direction
