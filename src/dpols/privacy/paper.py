@@ -1,18 +1,22 @@
 """The paper's own accounting, kept apart: Renyi bounds, classical constants and budgets split by hand.
 
-It is a second accountant for reproducing published figures and for showing what exact accounting saves. Every bound
-here is an upper bound on what `dpols.privacy.epsilon_of` computes exactly. References: Lev et al., "Near-optimal
-private linear regression via iterative Hessian mixing" (Proposition 1, proof of Theorem 1); Canonne, Kamath and
-Steinke (2020) for the conversion from Renyi divergence.
+It is a second accountant for reproducing published figures and for showing what exact accounting saves. The Renyi
+bounds are never below what `dpols.privacy.epsilon_of` computes exactly; the closed-form bound of a sketch needs many
+rows, and the classical constant of the eigenvalue test an epsilon of at most 1. References: Lev et al.,
+"Near-optimal private linear regression via iterative Hessian mixing" (Proposition 1, proof of Theorem 1); Canonne,
+Kamath and Steinke (2020) for the conversion from Renyi divergence.
 """
 
 import math
+from collections.abc import Callable
 
 from scipy.optimize import minimize_scalar
 
 from ..errors import CalibrationError, ParameterError
 from .budget import PrivacyBudget
+from .gap import gap
 from .gaussian import gaussian_multiplier
+from .search import least_passing
 
 _SMALLEST_FLOOR = 2.5
 
@@ -21,8 +25,7 @@ def mixing_renyi(alpha: float, rows: int, floor: float) -> float:
     """Return phi(alpha; rows, floor), the Renyi divergence of a sketch at an order 1 < alpha < floor."""
     if not 1.0 < alpha < floor:
         raise ParameterError(f"alpha={alpha!r} must lie strictly between 1 and the floor {floor!r}.")
-    growth = alpha * math.log1p(-1.0 / floor) - math.log1p(-alpha / floor)
-    return rows * growth / (2.0 * (alpha - 1.0))
+    return _mixing_renyi((alpha - 1.0) / (floor - 1.0), rows, floor)
 
 
 def gaussian_renyi(alpha: float, multiplier: float) -> float:
@@ -32,7 +35,7 @@ def gaussian_renyi(alpha: float, multiplier: float) -> float:
 
 def renyi_to_epsilon(divergence: float, alpha: float, delta: float) -> float:
     """Return the epsilon that a Renyi divergence at order alpha implies at ``delta`` (Canonne et al., Prop. 12)."""
-    return divergence + math.log1p(-1.0 / alpha) - math.log(alpha * delta) / (alpha - 1.0)
+    return _renyi_to_epsilon(divergence, alpha - 1.0, delta)
 
 
 def concentrated_multiplier(budget: PrivacyBudget) -> float:
@@ -46,13 +49,12 @@ def mixing_renyi_epsilon(rows: int, floor: float, delta: float) -> float:
     """Return the Renyi bound on the epsilon of a sketch, minimised over the order."""
 
     def bound(position: float) -> float:
-        alpha = 1.0 + (floor - 1.0) / (1.0 + math.exp(-position))
-        return renyi_to_epsilon(mixing_renyi(alpha, rows, floor), alpha, delta)
+        share = 1.0 / (1.0 + math.exp(-position))
+        return _renyi_to_epsilon(_mixing_renyi(share, rows, floor), share * (floor - 1.0), delta)
 
-    # The order runs over (1, floor); a logistic scale resolves both ends.
-    centre = _log_odds(1.0 / (1.0 + math.sqrt(rows / max(2.0 * math.log(1.0 / delta), 1e-12))))
-    found = minimize_scalar(bound, bounds=(centre - 12.0, min(centre + 12.0, 30.0)), method="bounded")
-    return float(found.fun)
+    # The order runs over (1, floor); a logistic scale resolves both ends, and the bound has one minimum on it.
+    found = minimize_scalar(bound, bounds=(-40.0, 30.0), method="bounded")
+    return max(float(found.fun), 0.0)
 
 
 def mixing_epsilon(rows: int, floor: float, delta: float, *, eigenvalue_noise: float, parts: int = 3) -> float:
@@ -66,15 +68,17 @@ def mixing_epsilon(rows: int, floor: float, delta: float, *, eigenvalue_noise: f
 
 
 def mixing_epsilon_bound(rows: int, floor: float, delta: float) -> float:
-    """Return the closed-form bound on eps~ at eigenvalue noise floor / sqrt(rows)."""
+    """Return the closed-form bound on eps~ at eigenvalue noise floor / sqrt(rows).
+
+    It does not hold for a few dozen rows or a floor near 5/2; use `mixing_epsilon` there.
+    """
     return rows / (2.0 * floor**2) + 2.0 * math.sqrt(2.0 * rows * math.log(4.0 / delta)) / floor
 
 
 def mixing_floor(budget: PrivacyBudget, *, sketch_size: int, sketches: int = 1, parts: int = 3) -> float:
     """Return the least floor above 5/2 whose eps~ meets the budget, with eigenvalue noise floor / sqrt(sketch_size)."""
 
-    def excess(log_floor: float) -> float:
-        floor = math.exp(log_floor)
+    def excess(floor: float) -> float:
         cost = mixing_epsilon(
             sketch_size * sketches,
             floor,
@@ -84,16 +88,16 @@ def mixing_floor(budget: PrivacyBudget, *, sketch_size: int, sketches: int = 1, 
         )
         return cost - budget.epsilon
 
-    return _least_above(excess, math.log(_SMALLEST_FLOOR), f"no floor meets {budget} for {sketch_size} sketch rows.")
+    return _least_floor(excess, f"no floor meets {budget} for {sketch_size} sketch rows.")
 
 
 def sketch_floor(budget: PrivacyBudget, *, rows: int) -> float:
     """Return the least floor above 5/2 at which the Renyi bound of a sketch alone meets the budget."""
 
-    def excess(log_floor: float) -> float:
-        return mixing_renyi_epsilon(rows, math.exp(log_floor), budget.delta) - budget.epsilon
+    def excess(floor: float) -> float:
+        return mixing_renyi_epsilon(rows, floor, budget.delta) - budget.epsilon
 
-    return _least_above(excess, math.log(_SMALLEST_FLOOR), f"no floor meets {budget} for {rows} sketch rows.")
+    return _least_floor(excess, f"no floor meets {budget} for {rows} sketch rows.")
 
 
 def ihm_noise(budget: PrivacyBudget, *, sketch_size: int, n_iterations: int) -> tuple[float, float]:
@@ -119,30 +123,36 @@ def ihm_closed_form(
     return floor, gradient, eigenvalue_margin(delta, failure_probability, parts=4)
 
 
-def eigenvalue_margin(delta: float, failure_probability: float, *, parts: int = 4) -> float:
-    """Return tau: how many stds are subtracted from the noisy smallest eigenvalue."""
-    return math.sqrt(2.0 * math.log(max(parts / delta, 4.0 / failure_probability)))
+def eigenvalue_margin(delta: float, failure_probability: float, *, parts: int = 4, failure_parts: int = 4) -> float:
+    """Return tau: how many stds are subtracted from the noisy smallest eigenvalue.
+
+    ``parts`` and ``failure_parts`` say into how many events delta and the failure probability are split: four and
+    four for IHM, three and two for LinMix.
+    """
+    return math.sqrt(2.0 * math.log(max(parts / delta, failure_parts / failure_probability)))
+
+
+def _mixing_renyi(share: float, rows: int, floor: float) -> float:
+    """Return phi at alpha = 1 + share (floor - 1), as a sum of positive terms."""
+    excess = 1.0 / (floor - 1.0)
+    return 0.5 * rows * (gap(excess) + excess * gap(-share) / share)
+
+
+def _renyi_to_epsilon(divergence: float, order: float, delta: float) -> float:
+    """Return epsilon for the order alpha = 1 + order."""
+    return divergence - math.log1p(1.0 / order) - (math.log1p(order) + math.log(delta)) / order
+
+
+def _least_floor(excess: Callable[[float], float], message: str) -> float:
+    """Return the least floor above 5/2 with no excess, from the private side."""
+    if excess(_SMALLEST_FLOOR) <= 0.0:
+        return math.nextafter(_SMALLEST_FLOOR, math.inf)
+    floor = least_passing(excess, start=_SMALLEST_FLOOR, highest=1e60)
+    if floor == math.inf:
+        raise CalibrationError(message)
+    return floor
 
 
 def _sqrt1pm1(x: float) -> float:
     """Return sqrt(1 + x) - 1 without cancellation."""
     return x / (math.sqrt(1.0 + x) + 1.0)
-
-
-def _log_odds(share: float) -> float:
-    return math.log(share) - math.log1p(-share)
-
-
-def _least_above(excess, lowest: float, message: str) -> float:  # type: ignore[no-untyped-def]
-    """Return exp of the least log-floor at or above ``lowest`` with no excess, from the private side."""
-    low, high = lowest, lowest
-    while excess(high) > 0.0:
-        low, high = high, high + 1.0
-        if high > 140.0:
-            raise CalibrationError(message)
-    if low == high:
-        return math.exp(math.nextafter(high, math.inf))
-    while high - low > 1e-12 * max(1.0, abs(high)):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
-    return math.exp(high)
