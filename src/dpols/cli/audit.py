@@ -111,11 +111,10 @@ def show(audits: "list[Audit]", numeric: Numeric) -> None:
     out.print("exact: of the two data sets, from how far they move each release")
     out.print("found: a lower bound at 95% confidence, for a row removed or added\n")
     refuted = [found.name for found in audits if not found.holds]
-    share = audits[0].lower_bound / audits[0].exact_epsilon
-    out.print(
-        f"{audits[0].name}: {share:.0%} of the exact epsilon is found. "
-        + (f"REFUTED: {', '.join(refuted)}." if refuted else "No claim is refuted.")
-    )
+    if audits[0].exact_epsilon > 0.0:
+        share = audits[0].lower_bound / audits[0].exact_epsilon
+        out.print(f"{audits[0].name}: {share:.0%} of the exact epsilon is found.")
+    out.print(f"REFUTED: {', '.join(refuted)}." if refuted else "No claim is refuted.")
 
 
 @contextmanager
