@@ -39,8 +39,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 def number(value: float | None) -> str:
     """Return a number to six digits, with separators in the thousands where it has no exponent.
 
-    >>> number(1234567.8), number(0.00001234), number(None)
-    ('1,234,570', '1.234e-05', 'unknown')
+    >>> number(234567.8), number(0.00001234), number(None)
+    ('234,568', '1.234e-05', 'unknown')
     """
     if value is None:
         return "unknown"
