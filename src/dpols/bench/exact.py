@@ -48,8 +48,8 @@ def render(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of plain text."""
     lines = [f"{'rows':>8} {'d':>4} {'exact s':>8} {'float s':>8} {'extra ms':>9} {'passes: exact/float':>20}"]
     lines += [
-        f"{r['rows']:>8} {r['features']:>4} {r['exact_seconds']:>8.4f} {r['float_seconds']:>8.4f} {1e3 * r['extra']:>9.1f} "
-        f"{r['passes_ratio']:>20.2f}"
+        f"{r['rows']:>8} {r['features']:>4} {r['exact_seconds']:>8.4f} {r['float_seconds']:>8.4f} "
+        f"{1e3 * r['extra']:>9.1f} {r['passes_ratio']:>20.2f}"
         for r in rows
     ]
     lines.append(f"IHM with 3 iterations, whole fits; passes: one Gram matrix and 3 gradients. {worker_count()} cores.")
