@@ -122,6 +122,14 @@ def test_numbers_are_written_as_tables(small_run):
     assert parquet.read_table(small_run.folder / "results.parquet").num_rows == len(rows)
 
 
+def test_the_run_is_described(small_run):
+    about = json.loads((small_run.folder / "about.json").read_text())
+    assert about["jobs"] == 1
+    assert about["trials"] == 4
+    assert about["not_available"] == ["slice"]
+    assert about["seconds_of_batches"] > 0.0
+
+
 def test_a_data_set_without_a_file_has_a_row_that_says_so(small_run):
     rows = {row["dataset"]: row for row in json.loads((small_run.folder / "datasets.json").read_text())}
     assert rows["slice"]["available"] is False

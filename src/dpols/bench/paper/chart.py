@@ -42,9 +42,8 @@ class _Scale:
     def ticks(self) -> list[float]:
         """Return 1, 2, 5, 10 ... within the scale, or powers of 10 alone where it spans many."""
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        steps = (
-            (1,) if self.high / self.low > 100.0 else (1, 2, 5) if self.high / self.low > 2.5 else (1, 1.5, 2, 3, 5, 7)
-        )
+        span = self.high / self.low
+        steps = (1.0,) if span > 100.0 else (1.0, 2.0, 5.0) if span > 6.0 else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
         found = [step * 10.0**decade for decade in decades for step in steps]
         return [tick for tick in found if self.low <= tick <= self.high]
 
