@@ -29,7 +29,7 @@ from ..randomness import Bits
 from ..statistics import clipped_gradient, clipped_gradient_and_counts, gram
 from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant
-from .options import one_of, plan_inputs, whole
+from .options import one_of, plan_inputs, steps
 
 _EDGES = 2.0 ** np.arange(-6.0, 0.5, 0.5)  # clip levels to choose from, in units of the target's bound
 _LOWEST_BOUND = 0.125
@@ -104,7 +104,7 @@ def plan(
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
-    n_iterations = whole("max_passes", max_passes, least=3) - 1
+    n_iterations = steps("max_passes", max_passes, least=3) - 1
     noise = gaussian_multiplier(budget) if accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _COUNT_SHARE
     gram_multiplier = noise / math.sqrt((1.0 - _GRADIENT_SHARE) * rest)
@@ -206,7 +206,8 @@ class _Path:
         moment = gradient + self.curvature * point  # an estimate of X'y
         gain = (moment * unscaled - shared).sum(axis=1)
         energy = (self.curvature * unscaled**2).sum(axis=1)
-        scale = np.clip(gain / np.maximum(energy, np.finfo(float).tiny), 0.0, 1.0)
+        with np.errstate(over="ignore"):  # without any energy the ratio is infinite, and clipped
+            scale = np.clip(gain / np.maximum(energy, np.finfo(float).tiny), 0.0, 1.0)
         scale[~self._beyond_noise(weights, unscaled)] = 0.0
         transcript = {
             "basis": self.basis,
