@@ -26,7 +26,7 @@ from ..randomness import Bits
 from ..statistics import clipped_gradient, gram
 from .base import Accounting, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
-from .options import one_of, plan_inputs, positive, share, whole
+from .options import one_of, plan_inputs, positive, share, steps
 
 Shrinkage = Literal["constant", "1/t", "1/sqrt(t)"]
 
@@ -103,7 +103,7 @@ def plan(
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
     part = share("gradient_share", gradient_share) if accounting == "exact" else 1.0 / 3.0
-    count = whole("n_iterations", n_iterations)
+    count = steps("n_iterations", n_iterations)
     bound = positive("residual_bound", residual_bound)
     one_of("shrinkage", shrinkage, tuple(_STEP))
 

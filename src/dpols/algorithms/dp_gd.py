@@ -22,7 +22,7 @@ from ..randomness import Bits
 from ..statistics import norm_clipped_gradient
 from .base import Accounting, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps
-from .options import one_of, plan_inputs, positive, whole
+from .options import one_of, plan_inputs, positive, steps
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def plan(
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
-    count = whole("n_iterations", n_iterations)
+    count = steps("n_iterations", n_iterations)
     rate, bound = positive("learning_rate", learning_rate), positive("norm_bound", norm_bound)
 
     def at(multiplier: float) -> DPGDPlan:

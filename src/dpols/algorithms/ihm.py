@@ -26,7 +26,7 @@ from ..randomness import Bits
 from ..statistics import clipped_gradient, gram
 from .base import Accounting, Evidence, Fit
 from .judging import covariance_of_sketched_steps, evidence_against_constant, positive_part
-from .options import one_of, plan_inputs, positive, share, whole
+from .options import one_of, plan_inputs, positive, share, sketch_rows, steps
 
 EigenvalueRelease = Literal["auto", "on", "off"]
 
@@ -108,12 +108,12 @@ def plan(
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
     one_of("eigenvalue", eigenvalue, (None, "auto", "on", "off"))
-    n_iterations = whole("n_iterations", n_iterations)
+    n_iterations = steps("n_iterations", n_iterations)
     residual_bound, gradient_share = positive("residual_bound", residual_bound), share("gradient_share", gradient_share)
     failure = budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
     if sketch_size is None:
         sketch_size = int(6.0 * max(n_features, math.log(4.0 * n_iterations / failure)))
-    sketch_size = whole("sketch_size", sketch_size, least=n_features)
+    sketch_size = sketch_rows("sketch_size", sketch_size, least=n_features)
 
     def with_noise(floor: float, gradient: float, eigenvalue: float | None, margin: float) -> IHMPlan:
         return IHMPlan(

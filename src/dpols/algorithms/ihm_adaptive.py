@@ -26,7 +26,7 @@ from ..randomness import Bits
 from ..statistics import gram
 from . import ihm
 from .base import Accounting, Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
-from .options import one_of, plan_inputs, positive, share, whole
+from .options import one_of, plan_inputs, positive, share, steps
 
 _DOUBLINGS = 5  # of the sketch size, from the default upwards
 
@@ -138,8 +138,8 @@ def plan(
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
-    least = whole("min_iterations", min_iterations)
-    most = whole("max_iterations", max_iterations, least=least)
+    least = steps("min_iterations", min_iterations)
+    most = steps("max_iterations", max_iterations, least=least)
     stages = in_two_stages(budget, share("eigenvalue_share", eigenvalue_share))
     if accounting == "paper":
         multiplier = gaussian_multiplier(PrivacyBudget(stages[0].epsilon / 2.0, stages[0].delta / 2.0))

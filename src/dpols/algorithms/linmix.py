@@ -24,7 +24,7 @@ from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease,
 from ..randomness import Bits
 from ..statistics import gram_with_target
 from .base import Accounting, Evidence, Fit
-from .options import one_of, plan_inputs, share, whole
+from .options import one_of, plan_inputs, share, sketch_rows
 from .sketched import sketch_evidence, solve_sketch
 
 EigenvalueRelease = Literal["auto", "on", "off"]
@@ -160,4 +160,4 @@ def checked_sketch_size(sketch_size: int | None, n_features: int, failure: float
     """Return the given number of sketch rows, or the paper's for the whole of [X, y]."""
     if sketch_size is None:
         return max(int(2.5 * max(n_features, math.log(2.0 / failure))), n_features + 1)
-    return whole("sketch_size", sketch_size, least=n_features + 1)
+    return sketch_rows("sketch_size", sketch_size, least=n_features + 1)

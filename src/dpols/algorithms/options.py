@@ -4,30 +4,53 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import CalibrationError, ParameterError
 from ..privacy.budget import PrivacyBudget
+
+# Beyond these the noise, its square or a logarithm of the budget leaves the range of doubles.
+_EPSILONS = (1e-30, 1e9)
+_SMALLEST_DELTA = 1e-304
+# A plan lists its releases one by one, and a sketch draws its rows.
+_MOST_STEPS = 10**6
+_MOST_ROWS = 10**9
+_SMALLEST, _LARGEST = 1e-12, 1e12
 
 
 def plan_inputs(budget: PrivacyBudget, n_rows: int, n_features: int) -> tuple[int, int]:
     """Check the budget and the public sizes that every plan starts from."""
     if not isinstance(budget, PrivacyBudget):
         raise ParameterError(f"budget={budget!r} must be a PrivacyBudget.")
+    if not (_EPSILONS[0] <= budget.epsilon <= _EPSILONS[1] and budget.delta >= _SMALLEST_DELTA):
+        raise CalibrationError(
+            f"no noise can be found for {budget}: epsilon must lie between {_EPSILONS[0]:g} and {_EPSILONS[1]:g}, and "
+            f"delta must be at least {_SMALLEST_DELTA:g}."
+        )
     return whole("n_rows", n_rows), whole("n_features", n_features)
 
 
-def whole(name: str, value: Any, *, least: int = 1) -> int:
-    """Return a whole number of at least ``least``."""
+def whole(name: str, value: Any, *, least: int = 1, most: float = 2.0**53) -> int:
+    """Return a whole number between ``least`` and ``most``."""
     number = _number(name, value)
-    if not (number >= least and number < math.inf and int(number) == number):
-        raise ParameterError(f"{name}={value!r} must be a whole number of at least {least}.")
+    if not (least <= number <= most and int(number) == number):
+        raise ParameterError(f"{name}={value!r} must be a whole number from {least} to {most:.0f}.")
     return int(number)
 
 
+def steps(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a number of iterations."""
+    return whole(name, value, least=least, most=_MOST_STEPS)
+
+
+def sketch_rows(name: str, value: Any, *, least: int) -> int:
+    """Return a number of rows of a sketch."""
+    return whole(name, value, least=least, most=_MOST_ROWS)
+
+
 def positive(name: str, value: Any) -> float:
-    """Return a positive, finite number."""
+    """Return a positive number of ordinary size; it multiplies bounded numbers and is squared."""
     number = _number(name, value)
-    if not 0.0 < number < math.inf:
-        raise ParameterError(f"{name}={value!r} must be positive and finite.")
+    if not _SMALLEST <= number <= _LARGEST:
+        raise ParameterError(f"{name}={value!r} must be positive, from {_SMALLEST:g} to {_LARGEST:g}.")
     return number
 
 

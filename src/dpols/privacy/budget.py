@@ -1,13 +1,13 @@
 """What is asked for: the pair (epsilon, delta) and the relation between data sets that it speaks of."""
 
 import math
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ..errors import CalibrationError, ParameterError
 from .checks import real
 
+_SMALLEST_STEP = 1e-303  # of delta; plans divide what they get by up to a few thousand
 
 class Neighbours(StrEnum):
     """Which two data sets must be hard to tell apart. The number of rows is public in both relations."""
@@ -53,12 +53,12 @@ class PrivacyBudget:
     def for_zero_out(self, relation: Neighbours) -> "PrivacyBudget":
         """Return a zero-out budget that implies this one under ``relation``.
 
-        Group privacy of two steps turns (e, d) into (2 e, (1 + exp(e)) d). Half of epsilon is best, but where d would
-        leave the range of floats e is smaller.
+        Group privacy of two steps turns (e, d) into (2 e, (1 + exp(e)) d). Half of epsilon is best, but where d or a
+        share of it would leave the range of floats e is smaller.
         """
         if Neighbours.of(relation) is Neighbours.ZERO_OUT:
             return self
-        half = min(self.epsilon / 2.0, math.log(self.delta) - math.log(sys.float_info.min) - 1.0)
+        half = min(self.epsilon / 2.0, math.log(self.delta) - math.log(_SMALLEST_STEP))
         if half <= 0.0:
             raise CalibrationError(f"{self} is too small to be split into two zero-out steps. Raise delta.")
         return PrivacyBudget(half, self.delta * math.exp(-half) / (1.0 + math.exp(-half)))
