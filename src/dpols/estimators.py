@@ -16,15 +16,33 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .algorithms import Algorithm, Fit, algorithm, certified_delta_of, names_of, spent_epsilon
+from .algorithms import (
+    Algorithm,
+    Fit,
+    StagedPlan,
+    algorithm,
+    certified_delta_of,
+    names_of,
+    planned_epsilon,
+    spent_epsilon,
+)
 from .data import ArraySource, BoundedRows, Bounds, RowMap, RowSource, as_source
 from .data.memory import real_numbers
 from .data.rows import Numeric
 from .data.threads import one_blas_thread
-from .errors import BoundsError, BudgetExceeded, DataError, ModelFileError, NumericWarning, ParameterError
+from .errors import (
+    BoundsError,
+    BudgetExceeded,
+    CalibrationError,
+    DataError,
+    ModelFileError,
+    NumericWarning,
+    ParameterError,
+)
 from .model_file import read_model, write_model
 from .plain_data import finite_number, text, tuple_of
 from .privacy import Neighbours, PrivacyBudget
+from .privacy.certificate import certify
 from .randomness import streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
 
@@ -130,8 +148,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             row_map = self._bounds().row_map(
                 n_features=source.n_features, columns=source.columns, fit_intercept=bool(self.fit_intercept)
             )
-            plan = self._plan(method, budget.for_zero_out(relation), source.n_rows, row_map.n_coordinates)
+            plan = self._plan(method, budget, relation, source.n_rows, row_map.n_coordinates)
             numeric = self._numeric(method, row_map.n_coordinates)
+            if numeric == "exact" and not isinstance(plan, StagedPlan):
+                certify(plan.releases, budget, relation=relation)  # and again of what was recorded
             bits = streams(self.random_state, 1)
             with one_blas_thread():
                 fit = method.run(BoundedRows(source, row_map, self.bad_rows, numeric), plan, bits)
@@ -256,14 +276,27 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             self.feature_names_in_ = np.array(source.columns, dtype=object)
         return source
 
-    def _plan(self, method: Algorithm, budget: PrivacyBudget, n_rows: int, n_coordinates: int) -> Any:
+    def _plan(
+        self, method: Algorithm, budget: PrivacyBudget, relation: Neighbours, n_rows: int, n_coordinates: int
+    ) -> Any:
         if not isinstance(self.options, Mapping | None):
             raise ParameterError(f"options={self.options!r} must be a mapping, for instance {{'n_iterations': 5}}.")
         options = dict(self.options or {})
+        sizes = {"n_rows": n_rows, "n_features": n_coordinates}
         try:
-            return method.plan(budget, n_rows=n_rows, n_features=n_coordinates, accounting=self.accounting, **options)
+            plan = method.plan(budget.for_zero_out(relation), **sizes, accounting=self.accounting, **options)
+            planned = planned_epsilon(plan, budget.delta, relation=relation)
         except TypeError as error:
             raise ParameterError(f"options={options!r} do not fit method {method.name!r}: {error}.") from None
+        except OverflowError:
+            raise CalibrationError(f"{budget} and options={options!r} lead beyond the range of doubles.") from None
+        if not planned <= budget.epsilon * (1.0 + 1e-9):
+            raise BudgetExceeded(
+                f"method {method.name!r} with {self.accounting} accounting would cost epsilon={planned:.6g} under "
+                f"{relation} neighbours, more than the {budget.epsilon:.6g} asked for; nothing is returned, and "
+                "nothing was released."
+            )
+        return plan
 
     def _store(
         self,
