@@ -12,8 +12,17 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression
-from dpols.errors import BoundsError, DataError, DataTypeError, ModelFileError, ParameterError
+from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression, randomness
+from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
+from dpols.errors import (
+    BoundsError,
+    BudgetExceeded,
+    CalibrationError,
+    DataError,
+    DataTypeError,
+    ModelFileError,
+    ParameterError,
+)
 from dpols.estimators import delta_from_rule
 from dpols.model_file import read_model, write_model
 
@@ -28,6 +37,17 @@ def rows(n_rows=30, n_features=2):
 
 def model(**changes):
     return PrivateLinearRegression(**({"epsilon": 1.0, "delta": 1e-6, "bounds": NORMS, "random_state": 0} | changes))
+
+
+@pytest.fixture
+def no_bits(monkeypatch):
+    """Fail where random bits are drawn."""
+
+    def drawn(*_):
+        pytest.fail("random bits were drawn")
+
+    for source in (randomness.SystemBits, randomness.SeededBits):
+        monkeypatch.setattr(source, "words", drawn)
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +202,83 @@ class TestFailedFits:
         with pytest.raises(OSError, match="entropy"):
             estimator.fit(*rows())
         assert vars(estimator) == before
+
+
+class TestExtremeBudgets:
+    """Where no noise can be found, that is said before anything is drawn."""
+
+    @pytest.mark.usefixtures("no_bits")
+    @pytest.mark.parametrize("method", ALGORITHMS)
+    @pytest.mark.parametrize("accounting", ["exact", "paper"])
+    @pytest.mark.parametrize(
+        ("epsilon", "delta"), [(1e-320, 1e-6), (1e-100, 0.1), (1e100, 1e-6), (1e308, 0.5), (1.0, 1e-320), (1.0, 1e-306)]
+    )
+    def test_budgets_beyond_all_reason_are_refused(self, method, accounting, epsilon, delta):
+        with pytest.raises(CalibrationError, match="epsilon="):
+            model(method=method, accounting=accounting, epsilon=epsilon, delta=delta).fit(*rows())
+
+    @pytest.mark.parametrize("method", ALGORITHMS)
+    @pytest.mark.parametrize(("epsilon", "delta"), [(1e-9, 0.5), (1e-30, 0.9), (1e9, 1e-6), (1.0, 1e-303)])
+    def test_budgets_up_to_there_are_planned_for(self, method, epsilon, delta):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plan = algorithm(method).plan(PrivacyBudget(epsilon, delta), n_rows=30, n_features=3)
+        assert planned_epsilon(plan, delta) <= epsilon * (1.0 + 1e-9)
+
+    @pytest.mark.usefixtures("no_bits")
+    @pytest.mark.parametrize("numeric", ["float", "exact"])
+    @pytest.mark.parametrize("method", ["ihm", "linmix"])
+    @pytest.mark.parametrize(("epsilon", "delta"), [(1e3, 1e-6), (1e3, 0.08)])
+    def test_a_plan_that_replaced_rows_make_too_dear_is_refused(self, method, numeric, epsilon, delta):
+        with pytest.raises(BudgetExceeded, match="nothing was released"):
+            model(
+                method=method,
+                numeric=numeric,
+                epsilon=epsilon,
+                delta=delta,
+                neighbours="replace-one",
+                accounting="paper",
+            ).fit(*rows())
+
+    @pytest.mark.usefixtures("no_bits")
+    def test_a_plan_without_a_proof_is_refused(self):
+        with pytest.raises(BudgetExceeded, match="proved"):
+            model(numeric="exact", method="linmix", epsilon=1e9, delta=0.5).fit(*rows())
+
+
+OPTIONS = [
+    ("ihm", {"residual_bound": 1e300}),
+    ("ihm", {"residual_bound": 1e-300}),
+    ("ihm", {"n_iterations": 1e300}),
+    ("ihm", {"n_iterations": 10**7}),
+    ("ihm", {"sketch_size": 1e300}),
+    ("ihm", {"sketch_size": TOO_LARGE}),
+    ("linmix", {"sketch_size": 10**10}),
+    ("dp-gd", {"n_iterations": 1e300}),
+    ("dp-gd", {"learning_rate": 1e300}),
+    ("adaptive", {"max_passes": 1e300}),
+    ("boosted-adassp", {"n_iterations": 1e300}),
+    ("ihm-adaptive", {"max_iterations": 1e300}),
+]
+
+
+@pytest.mark.usefixtures("no_bits")
+@pytest.mark.parametrize(("method", "options"), OPTIONS, ids=str)
+def test_options_beyond_all_reason_are_refused_by_name(method, options):
+    with pytest.raises(ParameterError, match=next(iter(options))):
+        model(method=method, options=options).fit(*rows())
+
+
+def test_a_tiny_failure_probability_is_refused():
+    with pytest.raises(CalibrationError, match="failure_probability"):
+        model(options={"failure_probability": 1e-320}).fit(*rows())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_noisy_matrix_without_a_positive_part_is_no_reason_to_warn():
+    X, y = rows(1, 1)
+    for seed in range(8):
+        model(method="adaptive", epsilon=0.01, delta=1e-12, fit_intercept=False, random_state=seed).fit(X, y)
 
 
 @pytest.mark.extras
