@@ -3,7 +3,6 @@
 import pytest
 
 from dpols import PrivateLinearRegression
-from dpols.cli import demo as demo_command
 from dpols.synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET, patients
 
 pytest.importorskip("typer")
@@ -14,6 +13,8 @@ pytestmark = pytest.mark.extras
 
 @pytest.fixture
 def few_fits(monkeypatch):
+    from dpols.cli import demo as demo_command
+
     monkeypatch.setattr(demo_command, "FITS_PER_EPSILON", 2)
 
 
