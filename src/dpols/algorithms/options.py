@@ -1,6 +1,5 @@
 """Checks of the public numbers that plans are made from."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
