@@ -9,6 +9,7 @@ from .checks import real
 
 _SMALLEST_STEP = 1e-303  # of delta; plans divide what they get by up to a few thousand
 
+
 class Neighbours(StrEnum):
     """Which two data sets must be hard to tell apart. The number of rows is public in both relations."""
 
