@@ -87,8 +87,15 @@ def planned_epsilon(plan: Plan, delta: float, *, relation: Neighbours = Neighbou
     """Return what a run of the plan costs at ``delta``: jointly, or for a staged plan the sum over its stages."""
     if not isinstance(plan, StagedPlan):
         return epsilon_of(plan.releases, delta, relation=relation)
-    epsilon = math.fsum(budget.epsilon for budget in plan.stage_budgets)
-    needed = math.fsum(budget.delta for budget in plan.stage_budgets)
+    return added_epsilon(plan.stage_budgets, delta, relation=relation)
+
+
+def added_epsilon(
+    budgets: Sequence[PrivacyBudget], delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT
+) -> float:
+    """Return what stages of these (zero-out) budgets cost together at ``delta`` by basic composition."""
+    epsilon = math.fsum(budget.epsilon for budget in budgets)
+    needed = math.fsum(budget.delta for budget in budgets)
     if relation is Neighbours.REPLACE_ONE:
         # Two zero-out steps of (e, d) are one step of (2 e, (1 + exp(e)) d).
         epsilon, log_needed = 2.0 * epsilon, math.log(needed) + float(np.logaddexp(0.0, epsilon))
