@@ -33,19 +33,10 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "utility": {"privacy", "errors"},
     "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
+FITTING = {"algorithms", "data", "randomness", "privacy", "report", "statistics", "errors"}
 ESTIMATORS = {
-    "estimators": {
-        "algorithms",
-        "data",
-        "randomness",
-        "privacy",
-        "plain_data",
-        "report",
-        "budget_ledger",
-        "statistics",
-        "model_file",
-        "errors",
-    },
+    "fitting": FITTING,
+    "estimators": {*FITTING, "fitting", "plain_data", "budget_ledger", "model_file"},
     "named_estimators": {"estimators", "algorithms", "data", "errors"},
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}

@@ -23,8 +23,8 @@ from dpols.errors import (
     ModelFileError,
     ParameterError,
 )
-from dpols.estimators import delta_from_rule
 from dpols.model_file import read_model, write_model
+from dpols.privacy.budget import delta_from_rule
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
 TOO_LARGE = 10**400

@@ -286,9 +286,9 @@ BUGS = (
         "rule of delta",
         (
             Edit(
-                "estimators.py",
-                "budget = self._budget(source.n_rows)",
-                "budget = self._budget(int(source.total(lambda X, y: (np.isfinite(y).sum(),)).values[0]))",
+                "fitting.py",
+                "budget = request.budget(source.n_rows)",
+                "budget = request.budget(int(source.total(lambda X, y: (np.isfinite(y).sum(),)).values[0]))",
             ),
         ),
     ),

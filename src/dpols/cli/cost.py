@@ -49,8 +49,8 @@ def cost(
     Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
     it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem.
     """
-    from ..estimators import delta_from_rule
     from ..privacy import PrivacyBudget
+    from ..privacy.budget import delta_from_rule
 
     rule = given.parsed_delta(delta, epsilon)
     budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)

@@ -50,8 +50,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 
 def parsed_delta(text: str, epsilon: float) -> float | str:
     """Return delta as a number or a rule, after checking the budget as far as the number of rows does not matter."""
-    from ..estimators import delta_from_rule
     from ..privacy import PrivacyBudget
+    from ..privacy.budget import delta_from_rule
 
     try:
         delta: float | str = float(text)

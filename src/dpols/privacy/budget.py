@@ -1,6 +1,7 @@
 """What is asked for: the pair (epsilon, delta) and the relation between data sets that it speaks of."""
 
 import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -63,3 +64,20 @@ class PrivacyBudget:
         if half <= 0.0:
             raise CalibrationError(f"{self} is too small to be split into two zero-out steps. Raise delta.")
         return PrivacyBudget(half, self.delta * math.exp(-half) / (1.0 + math.exp(-half)))
+
+
+def delta_from_rule(rule: str, n_rows: int) -> float:
+    """Return delta for a rule of the public number of rows, such as "1/n^2".
+
+    >>> delta_from_rule("1/n^2", 1000)
+    1e-06
+    """
+    match = re.fullmatch(r"\s*+1\s*+/\s*+n\s*+(?:(?:\^|\*\*)\s*+(\d+(?:\.\d+)?))?\s*+", rule)
+    if match is None:
+        raise ParameterError(f'delta={rule!r} must be a number or a rule such as "1/n^2" of the number of rows n.')
+    delta: float = float(n_rows) ** -float(match.group(1) or 1.0)
+    if not 0.0 < delta < 1.0:
+        raise ParameterError(
+            f"delta={rule!r} gives {delta:.3g} at n_samples={n_rows}; it must lie strictly between 0 and 1."
+        )
+    return delta

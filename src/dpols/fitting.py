@@ -1,0 +1,255 @@
+"""One fit from request to report: settle every public number, run, account for what was recorded, and report.
+
+`prepare` looks at public numbers only and releases nothing, so that all that can be refused is refused there.
+`carry_out` is the only place where a method meets the rows; what it returns has been accounted for.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .algorithms import (
+    Algorithm,
+    Fit,
+    StagedPlan,
+    algorithm,
+    certified_delta_of,
+    names_of,
+    planned_epsilon,
+    spent_epsilon,
+)
+from .data import BoundedRows, Bounds, RowMap, RowSource
+from .data.rows import Numeric
+from .data.threads import one_blas_thread
+from .errors import BoundsError, BudgetExceeded, CalibrationError, NumericWarning, ParameterError
+from .privacy import Neighbours, PrivacyBudget
+from .privacy.budget import delta_from_rule
+from .privacy.certificate import certify
+from .randomness import streams
+from .report import Coefficient, PrivacyReport, release_lines, verdict_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_EXACT_UP_TO = 128
+_ROUNDING = 1.0 + 1e-9
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks of a fit, as the parameters of an estimator say it; checked as far as no data is needed."""
+
+    epsilon: Any
+    delta: Any
+    bounds: Any
+    fit_intercept: bool = True
+    method: str = "ihm"
+    numeric: str = "auto"
+    accounting: str = "exact"
+    neighbours: str = "zero-out"
+    options: Any = None
+    bad_rows: str = "raise"
+
+    def __post_init__(self) -> None:
+        one_of("numeric", self.numeric, ("auto", "exact", "float"))
+        one_of("bad_rows", self.bad_rows, ("raise", "zero"))
+        algorithm(self.method)
+
+    def budget(self, n_rows: int) -> PrivacyBudget:
+        """Return the budget for a table of that many rows."""
+        for name in ("epsilon", "delta"):
+            if getattr(self, name) is None:
+                raise ParameterError(f"{name} is required: pass {name}=... .")
+        return PrivacyBudget(
+            self.epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
+        )
+
+    def declared_bounds(self) -> Bounds:
+        """Return the bounds, or say that they are required."""
+        if self.bounds is None:
+            raise BoundsError(
+                "bounds is required: pass bounds=dpols.Bounds(features=..., target=...) with ranges that are public "
+                "knowledge. They are never read from the data, since that would leak it."
+            )
+        if not isinstance(self.bounds, Bounds):
+            raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds.")
+        return self.bounds
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A fit of which every public number is settled; nothing has been released yet."""
+
+    request: Request
+    method: Algorithm
+    budget: PrivacyBudget
+    relation: Neighbours
+    plan: Any
+    numeric: Numeric
+    bounds: Bounds
+    row_map: RowMap
+    source: RowSource = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fit released, and what that cost."""
+
+    fit: Fit
+    spent_epsilon: float
+    certified_delta: float | None  # in exact mode
+    seeded: bool
+
+
+def prepare(request: Request, source: RowSource) -> Prepared:
+    """Settle every public number of a fit; whatever can be refused is refused here."""
+    method = algorithm(request.method)
+    budget = request.budget(source.n_rows)
+    relation = one_of("neighbours", request.neighbours, Neighbours)
+    bounds = request.declared_bounds()
+    row_map = bounds.row_map(
+        n_features=source.n_features, columns=source.columns, fit_intercept=bool(request.fit_intercept)
+    )
+    plan = _plan(request, method, budget, relation, source.n_rows, row_map.n_coordinates)
+    numeric = _numeric(request, method, row_map.n_coordinates)
+    if numeric == "exact" and not isinstance(plan, StagedPlan):
+        certify(plan.releases, budget, relation=relation)  # and again of what was recorded
+    return Prepared(request, method, budget, relation, plan, numeric, bounds, row_map, source)
+
+
+def carry_out(prepared: Prepared, random_state: Any = None) -> Outcome:
+    """Run a prepared fit, and return what it released only if its recorded releases are within the budget."""
+    budget, plan, relation = prepared.budget, prepared.plan, prepared.relation
+    bits = streams(random_state, 1)
+    rows = BoundedRows(prepared.source, prepared.row_map, prepared.request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
+    with one_blas_thread():
+        fit = prepared.method.run(rows, plan, bits)
+    spent = spent_epsilon(plan, fit, budget.delta, relation=relation)
+    if not spent <= budget.epsilon * _ROUNDING:
+        raise BudgetExceeded(
+            f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
+            "nothing is returned. Please report this as a bug of dpols."
+        )
+    proved = certified_delta_of(plan, fit, budget, relation=relation) if prepared.numeric == "exact" else None
+    return Outcome(fit, spent, proved, bits[0].seeded)
+
+
+def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
+    """Return the released coefficients in the units of the data, the intercept last."""
+    matrix, offset = prepared.row_map.coefficient_map()
+    return np.asarray(matrix @ outcome.fit.theta[0] + offset)
+
+
+def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
+    """Describe a fit whose features have these names."""
+    method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, prepared.row_map
+    matrix, _ = row_map.coefficient_map()
+    constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
+    stddevs: list[float | None] = [None] * len(matrix)
+    verdict = verdict_of(np.nan, np.nan)
+    if method.evidence is not None:
+        evidence = method.evidence(plan, fit, 0, constant)
+        variances = np.einsum("ij,jk,ik->i", matrix, evidence.noise_covariance, matrix)
+        stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
+        verdict = verdict_of(evidence.risk_change, evidence.risk_change_stddev)
+    values = coefficients_of(prepared, outcome)
+    count = len(names) + (row_map.intercept is not None)
+    return PrivacyReport(
+        method=method.name,
+        title=method.title,
+        reference=method.reference,
+        numeric=prepared.numeric,
+        seeded=outcome.seeded,
+        accounting=prepared.request.accounting,
+        relation=str(prepared.relation),
+        asked=prepared.budget,
+        spent_epsilon=outcome.spent_epsilon,
+        certified_delta=outcome.certified_delta,
+        n_rows=plan.n_rows,
+        n_features=row_map.n_coordinates,
+        lines=release_lines(names_of(plan, fit), fit.releases),
+        bounds=_bounds_text(prepared.bounds, names, row_map),
+        assumed_public=(
+            "the number of rows and the column names",
+            "the declared bounds and every parameter of the estimator",
+        ),
+        coefficients=tuple(
+            Coefficient(name, float(value), stddev)
+            for name, value, stddev in zip([*names, "intercept"][:count], values[:count], stddevs, strict=False)
+        ),
+        verdict=verdict[0],
+        verdict_reason=verdict[1],
+    )
+
+
+def one_of(name: str, value: Any, allowed: Any) -> Any:
+    """Return ``value`` as a member of ``allowed``, or say what is."""
+    for member in allowed:
+        if value == member:
+            return member
+    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")
+
+
+def _numeric(request: Request, method: Algorithm, n_coordinates: int) -> Numeric:
+    """Settle the arithmetic; what falls back to floating point says so."""
+    if request.numeric == "float":
+        return "float"
+    if not method.exact_form:
+        reason = f"method {method.name!r} has no exact form"
+    elif request.numeric == "auto" and n_coordinates > _EXACT_UP_TO:
+        reason = f"{n_coordinates} coefficients are more than the {_EXACT_UP_TO} up to which exact is chosen"
+    else:
+        return "exact"
+    if request.numeric == "exact":
+        raise ParameterError(f"numeric='exact' is not possible: {reason}; use another method or numeric='float'.")
+    warnings.warn(
+        f"numeric='auto' falls back to floating point, private in the real-number model only: {reason}. "
+        "Pass numeric='float' to accept this, or numeric='exact' to insist.",
+        NumericWarning,
+        stacklevel=4,
+    )
+    return "float"
+
+
+def _plan(
+    request: Request,
+    method: Algorithm,
+    budget: PrivacyBudget,
+    relation: Neighbours,
+    n_rows: int,
+    n_coordinates: int,
+) -> Any:
+    if not isinstance(request.options, Mapping | None):
+        raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 5}}.")
+    options = dict(request.options or {})
+    sizes = {"n_rows": n_rows, "n_features": n_coordinates}
+    try:
+        plan = method.plan(budget.for_zero_out(relation), **sizes, accounting=request.accounting, **options)
+        planned = planned_epsilon(plan, budget.delta, relation=relation)
+    except TypeError as error:
+        raise ParameterError(f"options={options!r} do not fit method {method.name!r}: {error}.") from None
+    except OverflowError:
+        raise CalibrationError(f"{budget} and options={options!r} lead beyond the range of doubles.") from None
+    if not planned <= budget.epsilon * _ROUNDING:
+        raise BudgetExceeded(
+            f"method {method.name!r} with {request.accounting} accounting would cost epsilon={planned:.6g} under "
+            f"{relation} neighbours, more than the {budget.epsilon:.6g} asked for; nothing is returned, and "
+            "nothing was released."
+        )
+    return plan
+
+
+def _bounds_text(bounds: Bounds, names: Sequence[str], row_map: RowMap) -> tuple[tuple[str, str], ...]:
+    rows = []
+    if bounds.features is not None:
+        pairs = bounds.features.values() if isinstance(bounds.features, Mapping) else bounds.features
+        keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
+        rows += [(str(key), f"[{low:g}, {high:g}]") for key, (low, high) in zip(keys, pairs, strict=True)]
+    rows.append(("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}]"))
+    unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
+    rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
+    if row_map.intercept is not None:
+        rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))
+    return tuple(rows)
