@@ -1,0 +1,53 @@
+"""Arrow columns as blocks of numbers. pyarrow is an extra and is imported when it is first used."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingExtraError
+from .source import Array
+
+
+def pyarrow() -> Any:
+    """Return the package pyarrow, or say how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("pyarrow", "files") from None
+    return pyarrow
+
+
+def holds_numbers(kind: Any) -> bool:
+    """Return whether an Arrow type is one of numbers, booleans or nothing but missing values."""
+    from pyarrow import types
+
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(check(kind) for check in checks)
+
+
+def split_batch(
+    batch: Any, features: Sequence[str], target: str | None, constants: Mapping[str, float]
+) -> tuple[Array, Array]:
+    """Return the features and the target of a record batch or table as arrays of their own.
+
+    Columns are found by name. What has the same value in all rows comes from ``constants``; without a target it is 0.
+    """
+    single = all(name not in constants and str(batch.schema.field(name).type) == "float" for name in features)
+    # One column after the other is how Arrow holds them, so that is how they are copied fastest.
+    block = np.empty((len(features), batch.num_rows), dtype=np.float32 if single else np.float64)
+    for row, name in zip(block, features, strict=True):
+        row[:] = constants[name] if name in constants else _column(batch, name)
+    values = np.zeros(batch.num_rows)
+    if target is not None:
+        values[:] = constants[target] if target in constants else _column(batch, target)
+    return block.T, values
+
+
+def _column(batch: Any, name: str) -> Array:
+    """Return a column's values, missing ones as nan."""
+    column = batch.column(name)
+    if str(column.type) not in ("double", "float", "halffloat"):
+        # A safe cast would refuse whole numbers beyond 2^53, and quote them.
+        column = column.cast("float64", safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -1,0 +1,172 @@
+"""From a path to a source of rows: which files there are, which columns they have, and how they are cut into tasks."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from ...errors import DataError, DataTypeError
+from ..arrow import holds_numbers
+from ..source import Kernel, Total, add_up
+from ..threads import map_blocks
+from .formats import FORMATS, format_of
+from .summing import sum_of
+from .task import FileTask, Stamp
+
+_MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Rows of one or more files, cut into tasks that are summed on all cores.
+
+    Attributes
+    ----------
+    path : str
+        The file or folder.
+    columns : tuple of str
+        Names of the features.
+    target : str or None
+        Name of the target; None where there is none.
+    tasks : tuple of FileTask
+        What makes up the rows. Each can be sent to another process and summed there by ``sum_of``.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    target: str | None
+    tasks: tuple[FileTask, ...]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(task.n_rows for task in self.tasks)
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        alone = len(self.tasks) == 1
+        return add_up(map_blocks(partial(_sum, kernel=kernel, args=args, threads=alone), self.tasks))
+
+
+def read(path: str | os.PathLike[str], target: str | None = None, columns: Sequence[str] | None = None) -> FileSource:
+    """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
+
+    Only headers are read here. Each pass of a fit reads the files again, block by block, on all cores, so that memory
+    does not grow with them.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a folder that is searched for files, also in subfolders. Names of subfolders such as ``year=2024``
+        are columns too. What begins with a dot or an underscore is left out.
+    target : str, optional
+        Name of the column to be predicted. A fit needs it.
+    columns : sequence of str, optional
+        Names of the features, in this order. By default all columns but the target.
+    """
+    folder = Path(path)
+    files = _files(folder)
+    kinds = {format_of(file) for file in files}
+    if len(kinds) > 1:
+        raise DataError(f"{str(folder)!r} mixes files of the formats {_listed(sorted(kinds))}; read one at a time.")
+    kind = kinds.pop()
+    stamps = [Stamp.of(file) for file in files]
+    folders = [_partition(file.relative_to(folder).parts[:-1]) for file in files]
+    header = [*FORMATS[kind].schema(stamps[0]).names, *(key for key in folders[0])]
+    if target is not None and target in (columns or ()):
+        raise DataError(f"target={target!r} is also among the columns; leave it out there.")
+    features = tuple(name for name in header if name != target) if columns is None else tuple(columns)
+    names = (*features, *filter(None, [target]))
+    tasks: list[FileTask] = []
+    for stamp, keys in zip(stamps, folders, strict=True):
+        _check_columns(stamp, FORMATS[kind].schema(stamp), keys, names, header if columns is None else None)
+        constants = tuple((name, _number(stamp, name, keys[name])) for name in names if name in keys)
+        tasks += [
+            FileTask(stamp, kind, part, n_rows, features, target, constants)
+            for part, n_rows in FORMATS[kind].parts(stamp, names)
+            if n_rows > 0
+        ]
+    if not features:
+        raise DataError(f"{str(folder)!r} has no feature columns.")
+    if not tasks:
+        raise DataError(f"{str(folder)!r} has no rows; at least one is required.")
+    return FileSource(str(folder), features, target, tuple(tasks))
+
+
+def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
+    """Return each column's name with why it cannot be used, or None where it can, from the first header alone."""
+    folder = Path(path)
+    file = _files(folder)[0]
+    schema = FORMATS[format_of(file)].schema(Stamp.of(file))
+    found = {field.name: None if holds_numbers(field.type) else str(field.type) for field in schema}
+    return found | dict.fromkeys(_partition(file.relative_to(folder).parts[:-1]))
+
+
+def _sum(task: FileTask, *, kernel: Kernel, args: tuple[Any, ...], threads: bool) -> Any:
+    return sum_of(task, kernel, *args, threads=threads)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files at a path, in the order of their names."""
+    if not path.is_dir():
+        with path.open("rb"):  # says clearly what is wrong with a file that is missing or not readable
+            return [path]
+    found = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    ]
+    if not found:
+        raise DataError(f"the folder {str(path)!r} has no files to read. Name a folder that has.")
+    return found
+
+
+def _partition(folders: Sequence[str]) -> dict[str, str]:
+    """Return the columns that names of folders such as ``year=2024`` give."""
+    pairs = (part.partition("=") for part in folders)
+    return {unquote(name): unquote(value) for name, sign, value in pairs if sign}
+
+
+def _number(file: Stamp, name: str, text: str) -> float:
+    if text == _MISSING_PARTITION:
+        return float("nan")
+    try:
+        return float(text)
+    except ValueError:
+        raise DataTypeError(
+            f"the folders of {file.path!r} give the column {name!r}, which does not hold numbers. Name the columns to "
+            "use, and leave it out."
+        ) from None
+
+
+def _check_columns(
+    file: Stamp, schema: Any, keys: dict[str, str], names: Sequence[str], all_names: Sequence[str] | None
+) -> None:
+    """Require that a file has the columns, each once and of numbers; and no others where all are wanted."""
+    header = [*schema.names, *keys]
+    unknown = [name for name in names if name not in header]
+    extra = [] if all_names is None else [name for name in header if name not in all_names]
+    if unknown:
+        raise DataError(f"{file.path!r} has no column {_listed(unknown)}; its columns are {_listed(header)}.")
+    if extra:
+        raise DataError(
+            f"{file.path!r} has the column {_listed(extra)}, which the first file has not. Name the columns to use."
+        )
+    repeated = sorted({name for name in names if header.count(name) > 1})
+    if repeated:
+        raise DataError(f"{file.path!r} has more than one column {_listed(repeated)}; names must be unique.")
+    text = [name for name in names if name not in keys and not holds_numbers(schema.field(name).type)]
+    if text:
+        raise DataTypeError(
+            f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Correct it, encode it "
+            "as one 0/1 column for each publicly known category, or leave it out."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)

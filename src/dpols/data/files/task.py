@@ -1,0 +1,43 @@
+"""A part of a file that one thread or worker reads: a description that can be sent anywhere, and no open file."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import DataError
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file as it was when it was first looked at."""
+
+    path: str
+    size: int
+    modified: int  # in nanoseconds
+
+    @classmethod
+    def of(cls, path: Path) -> "Stamp":
+        """Look at a file, which must be there."""
+        found = os.stat(path)
+        return cls(str(path), found.st_size, found.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that has changed since."""
+        if Stamp.of(Path(self.path)) != self:
+            raise DataError(
+                f"{self.path!r} has changed since it was first read; every pass must see the same rows. "
+                "Start again when nothing writes to it."
+            )
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """Some rows of a file, and which of its columns are features and target."""
+
+    file: Stamp
+    kind: str  # a name in the table of formats
+    part: tuple[int, ...]  # what of the file, in terms of its format
+    n_rows: int
+    features: tuple[str, ...]
+    target: str | None
+    constants: tuple[tuple[str, float], ...] = ()  # columns that the names of folders give
