@@ -1,12 +1,13 @@
 """Rows in memory: numpy arrays, and pandas, polars or pyarrow tables read block by block."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..errors import BoundsError, DataError, DataTypeError
+from ..errors import DataError, DataTypeError
+from .columns import feature_names, require_numeric
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import map_blocks
 
@@ -82,20 +83,13 @@ def as_source(table: Any, target: Any) -> RowSource:
         return ArraySource(rows, _zeros(rows.shape[:1]) if target is None else real_numbers(target, "target"))
     n_rows = table.num_rows if kind == "pyarrow" else len(table)
     names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
-    if len(set(names)) < len(names):
-        raise DataError(f"column names must be unique, but are {names}.")
+    features = feature_names(names, target)
     if isinstance(target, str):
-        if target not in names:
-            raise DataError(f"target={target!r} is not a column; the columns are {names}.")
         read_target = readers[kind](table, [target])
-        features = [name for name in names if name != target]
         values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
     else:
-        features = names
         vector = _zeros((n_rows,)) if target is None else real_numbers(target, "target")
         values = lambda start, stop: vector[start:stop]  # noqa: E731
-    if not features:
-        raise BoundsError("the table has no feature columns.")
     read_features = readers[kind](table, features)
     return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
 
@@ -128,20 +122,12 @@ def real_numbers(values: Any, name: str) -> Array:
         raise DataTypeError(f"each argument must be a string of digits or a number, in all of {name}.") from None
 
 
-def _require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
-    if bad:
-        raise DataTypeError(
-            f"column(s) {list(bad)} do not hold numbers. Encode them (one-hot with publicly known categories) "
-            f"or leave them out; the numeric columns are {[name for name in all_names if name not in bad]}."
-        )
-
-
 def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     position = {str(name): i for i, name in enumerate(table.columns)}
     wanted = [position[name] for name in names]
     kinds = [table.dtypes.iloc[i] for i in wanted]
     bad = [name for name, i in zip(names, wanted, strict=True) if not _is_numeric_column(table.iloc[:, i])]
-    _require_numeric(bad, names)
+    require_numeric(bad, names)
     whole = wanted == list(range(table.shape[1]))
 
     def read(start: int, stop: int) -> Array:
@@ -168,7 +154,7 @@ def _is_numeric_column(column: Any) -> bool:
 
 def _polars_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     bad = [name for name in names if not (table.schema[name].is_numeric() or str(table.schema[name]) == "Boolean")]
-    _require_numeric(bad, names)
+    require_numeric(bad, names)
 
     def read(start: int, stop: int) -> Array:
         block = table.slice(start, stop - start)
@@ -186,7 +172,7 @@ def _pyarrow_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]
             kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)
         )
 
-    _require_numeric([name for name in names if not is_numeric(table.schema.field(name).type)], names)
+    require_numeric([name for name in names if not is_numeric(table.schema.field(name).type)], names)
 
     def read(start: int, stop: int) -> Array:
         block = table.select(names).slice(start, stop - start)
