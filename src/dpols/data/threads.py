@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -20,10 +21,38 @@ def worker_count() -> int:
     return os.cpu_count() or 1
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS at one thread; the former number is restored on leaving."""
-    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-    return limit
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS at one thread; the former number is restored when the last of all threads that asked has left."""
+    with _held.lock:
+        if _held.by == 0:
+            _held.limit = _blas().limit(limits=1, user_api="blas")
+        _held.by += 1
+    try:
+        yield
+    finally:
+        with _held.lock:
+            _held.by -= 1
+            if _held.by == 0:
+                _held.limit.restore_original_limits()
+
+
+class _Held:
+    """The limit that is in force in this process, and how many hold it."""
+
+    def __init__(self) -> None:
+        self.by = 0
+        self.limit: Any = None
+        self.unlock()
+
+    def unlock(self) -> None:
+        """Start with a free lock; the child of a fork may have got one that nobody will release."""
+        self.lock = Lock()
+
+
+_held = _Held()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_held.unlock)
 
 
 def map_blocks(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -1,0 +1,162 @@
+"""Rows in Dask: each partition is summed where it lies, and only sums travel.
+
+A task returns a value and changes nothing, so a task that is retried, or lost with its worker, counts once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..errors import BoundsError, DataError, MissingExtraError
+from .columns import feature_names, require_numeric
+from .partitions import BLOCK_ROWS, Block, ReadBlocks, count_only, require_same_length, sum_partition
+from .source import Array, Kernel, Total, add_up
+
+_ADDED_AT_ONCE = 32
+
+
+@dataclass(frozen=True, repr=False)
+class DaskSource:
+    """Rows in partitions, each of one or more pieces, delayed or not, of which ``read`` makes blocks."""
+
+    partitions: Sequence[tuple[Any, ...]]
+    read: ReadBlocks
+    n_rows: int
+    n_features: int
+    columns: tuple[str, ...] | None = None
+    client: Any = None  # without one Dask chooses: the current client, or else threads
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        return _total(self.partitions, self.read, self.n_features, self.client, kernel, *args)
+
+
+def dask_source(table: Any, target: Any) -> DaskSource:
+    """Return the rows of a Dask DataFrame or Array.
+
+    ``target`` is a column of the frame, a Dask Series or vector in the same partitions, values in memory where the
+    table is an array, or None.
+    """
+    if len(getattr(table, "shape", ())) != 2:
+        raise DataError(
+            f"X must have rows and columns, but is a Dask {type(table).__name__} of another shape; pass a Dask "
+            "DataFrame or a two-dimensional Dask Array."
+        )
+    return _frame_source(table, target) if hasattr(table, "dtypes") else _array_source(table, target)
+
+
+def _frame_source(table: Any, target: Any) -> DaskSource:
+    features = feature_names([str(name) for name in table.columns], target)
+    wanted = [*features, target] if isinstance(target, str) else features
+    labels = {str(label): label for label in table.columns}
+    table = table[[labels[name] for name in wanted]]
+    require_numeric([name for name, kind in zip(wanted, table.dtypes, strict=True) if not _is_real(kind)], wanted)
+    pieces = [(part,) for part in table.to_delayed()]
+    if target is not None and not isinstance(target, str):
+        if not hasattr(target, "to_delayed"):
+            raise DataError(
+                "y must be the name of a column, or a Dask Series in the same partitions as X: targets in memory "
+                "cannot be matched with rows in partitions."
+            )
+        pieces = _paired(pieces, _vector(target).to_delayed())
+    # Of many kinds of table Dask knows the length without reading a row.
+    return DaskSource(pieces, partial(_frame_blocks, len(features)), len(table), len(features), tuple(features))
+
+
+def _array_source(table: Any, target: Any) -> DaskSource:
+    if isinstance(target, str):
+        raise DataError(f"y={target!r} names a column, but X is not a table; pass the targets.")
+    if not table.shape[1] > 0:  # nor nan, which is Dask's word for unknown
+        raise BoundsError(f"X has {table.shape[1]} columns; at least one is required, and Dask must know how many.")
+    if not _is_real(table.dtype):
+        raise DataError(f"X must hold real numbers, not {table.dtype}; convert it with astype(float).")
+    table = table.rechunk({1: -1})
+    (lengths, (n_features,)) = table.chunks
+    pieces: list[tuple[Any, ...]] = [(part,) for part in table.to_delayed()[:, 0]]
+    known = not np.isnan(lengths).any()
+    if target is not None:
+        vector = _vector(target)
+        if known and vector.shape[0] == vector.shape[0]:
+            if vector.shape[0] != sum(lengths):
+                raise DataError(f"X has {sum(lengths)} rows but y has {vector.shape[0]} values; they must be equal.")
+            vector = vector.rechunk((lengths,))
+        pieces = _paired(pieces, vector.to_delayed())
+    n_rows = sum(lengths) if known else _total(pieces, _array_blocks, n_features, None, count_only).n_rows
+    return DaskSource(pieces, _array_blocks, int(n_rows), int(n_features))
+
+
+def _vector(target: Any) -> Any:
+    """Return targets as a Dask vector."""
+    from dask import array
+
+    target = getattr(target, "values", target)  # a Series as an array keeps its partitions
+    vector = target if hasattr(target, "to_delayed") else array.from_array(np.asarray(target), chunks=-1)
+    vector = vector[:, 0] if vector.ndim == 2 and vector.shape[1] == 1 else vector
+    if vector.ndim != 1:
+        raise DataError(f"y has {vector.ndim} dimensions; expected one target for each row.")
+    if not _is_real(vector.dtype):
+        raise DataError(f"y must hold real numbers, not {vector.dtype}; convert it with astype(float).")
+    return vector
+
+
+def _paired(pieces: Sequence[tuple[Any, ...]], targets: Sequence[Any]) -> list[tuple[Any, ...]]:
+    if len(pieces) != len(targets):
+        raise DataError(f"X has {len(pieces)} partitions but y has {len(targets)}; partition them alike.")
+    return [(*piece, target) for piece, target in zip(pieces, targets, strict=True)]
+
+
+def _total(
+    partitions: Sequence[tuple[Any, ...]],
+    read: ReadBlocks,
+    n_features: int,
+    client: Any,
+    kernel: Kernel,
+    *args: Any,
+) -> Total:
+    dask = _dask()
+    # One callable, since Dask would look for its own kind of objects in each argument.
+    work = dask.delayed(partial(sum_partition, read, n_features, kernel, args), pure=False)
+    add = dask.delayed(add_up, pure=False)
+    sums = [work(*pieces) for pieces in partitions]
+    while len(sums) > 1:
+        sums = [add(sums[i : i + _ADDED_AT_ONCE]) for i in range(0, len(sums), _ADDED_AT_ONCE)]
+    (total,) = dask.compute(sums[0], scheduler=client)
+    return Total(*total)
+
+
+def _frame_blocks(n_features: int, frame: Any, target: Any = None) -> Iterator[Block]:
+    """Yield blocks of a pandas frame of features, with its last column as the target where it has one more."""
+    if target is not None:
+        require_same_length(frame, target)
+    for start in range(0, len(frame), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        values = frame.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
+        if frame.shape[1] > n_features:
+            yield values[:, :n_features], values[:, n_features]
+        else:
+            yield values, np.zeros(len(values)) if target is None else _doubles(target[rows])
+
+
+def _array_blocks(features: Any, target: Any = None) -> Iterator[Block]:
+    rows = _doubles(features)
+    yield rows, np.zeros(len(rows)) if target is None else _doubles(target)
+
+
+def _doubles(values: Any) -> Array:
+    with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
+        return np.asarray(values, dtype=np.float64)
+
+
+def _is_real(kind: Any) -> bool:
+    """Return whether a column's type is that of real numbers or booleans; objects may be anything."""
+    return getattr(kind, "kind", "O") in "fiub"
+
+
+def _dask() -> Any:
+    try:
+        import dask
+    except ImportError:
+        raise MissingExtraError("dask", "dask") from None
+    return dask
