@@ -8,6 +8,8 @@ import numpy as np
 from ..errors import MissingExtraError
 from .source import Array
 
+BLOCK_ROWS = 65536
+
 
 def pyarrow() -> Any:
     """Return the package pyarrow, or say how to install it."""

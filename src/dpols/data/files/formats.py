@@ -1,32 +1,40 @@
 """The formats that can be read, by the names of their files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...errors import DataError
 from ..source import Array
-from . import parquet
-from .task import FileTask, Stamp
+from . import csv, ipc, npy, parquet
+from .task import FileTask, Header, Part, Stamp
 
 
 class Format(Protocol):
     """What a module for one format offers."""
 
-    def schema(self, file: Stamp) -> Any:
-        """Return the file's columns as an Arrow schema, from its header alone."""
+    def header(self, file: Stamp) -> Header:
+        """Return the file's columns, from its header alone."""
 
-    def parts(self, file: Stamp, names: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield the parts that make up the file, each with its number of rows."""
+    def parts(self, file: Stamp, names: Sequence[str]) -> list[Part]:
+        """Return the parts that make up the file."""
 
     def blocks(self, task: FileTask, *, threads: bool) -> Iterator[tuple[Array, Array]]:
         """Yield features and target of a part, in blocks of at most 64k rows."""
 
 
-_MODULES: dict[str, ModuleType] = {"parquet": parquet}
+_MODULES: dict[str, ModuleType] = {"parquet": parquet, "csv": csv, "arrow": ipc, "npy": npy}
 FORMATS: dict[str, Format] = _MODULES  # type: ignore[assignment]
-_SUFFIXES = {".parquet": "parquet", ".pq": "parquet"}
+_SUFFIXES = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".npy": "npy",
+}
 
 
 def format_of(path: Path) -> str:

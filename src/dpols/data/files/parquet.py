@@ -1,37 +1,28 @@
 """Parquet: each task is a run of row groups, decoded in batches so that no file and no row group is ever held whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ...errors import DataError
-from ..arrow import pyarrow, split_batch
+from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
 from ..source import Array
-from .task import FileTask, Stamp
+from .task import FileTask, Header, Part, Stamp, runs_of
 
-BATCH_ROWS = 65536
-_TASK_CELLS = 1 << 22  # what is worth a task of its own
 _BUFFER = 1 << 20
 
 
-def schema(file: Stamp) -> Any:
-    """Return the Arrow schema of a file from its footer; no row is read."""
-    return _metadata(file).schema.to_arrow_schema()
+def header(file: Stamp) -> Header:
+    """Return the columns that the file's footer lists; no row is read."""
+    schema = _metadata(file).schema.to_arrow_schema()
+    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in schema]
 
 
-def parts(file: Stamp, names: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield runs of row groups, each with its number of rows."""
+def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
+    """Return runs of row groups, each with its number of rows."""
     metadata = _metadata(file)
-    groups: list[int] = []
-    n_rows = 0
-    for group in range(metadata.num_row_groups):
-        groups.append(group)
-        n_rows += metadata.row_group(group).num_rows
-        if n_rows * len(names) >= _TASK_CELLS:
-            yield tuple(groups), n_rows
-            groups, n_rows = [], 0
-    if groups:
-        yield tuple(groups), n_rows
+    counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    return list(runs_of(counts, len(names)))
 
 
 def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
@@ -47,7 +38,7 @@ def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Ar
             task.file.path, metadata=_metadata(task.file), pre_buffer=False, buffer_size=_BUFFER
         ) as file:
             batches = file.iter_batches(
-                batch_size=BATCH_ROWS, row_groups=list(task.part), columns=names, use_threads=threads
+                batch_size=BLOCK_ROWS, row_groups=list(task.part), columns=names, use_threads=threads
             )
             for batch in batches:
                 yield split_batch(batch, task.features, task.target, constants)

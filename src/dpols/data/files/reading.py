@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from ...errors import DataError, DataTypeError
-from ..arrow import holds_numbers
+from ...errors import BoundsError, DataError, DataTypeError
 from ..source import Kernel, Total, add_up
 from ..threads import map_blocks
 from .formats import FORMATS, format_of
 from .summing import sum_of
-from .task import FileTask, Stamp
+from .task import FileTask, Header, Stamp
 
 _MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -75,36 +74,33 @@ def read(path: str | os.PathLike[str], target: str | None = None, columns: Seque
     if len(kinds) > 1:
         raise DataError(f"{str(folder)!r} mixes files of the formats {_listed(sorted(kinds))}; read one at a time.")
     kind = kinds.pop()
-    stamps = [Stamp.of(file) for file in files]
-    folders = [_partition(file.relative_to(folder).parts[:-1]) for file in files]
-    header = [*FORMATS[kind].schema(stamps[0]).names, *(key for key in folders[0])]
     if target is not None and target in (columns or ()):
         raise DataError(f"target={target!r} is also among the columns; leave it out there.")
-    features = tuple(name for name in header if name != target) if columns is None else tuple(columns)
+    first = _names(FORMATS[kind].header(Stamp.of(files[0])), _partition(folder, files[0]))
+    features = tuple(name for name in first if name != target) if columns is None else tuple(map(str, columns))
+    if not features:
+        raise BoundsError(f"{str(folder)!r} has no feature columns.")
     names = (*features, *filter(None, [target]))
     tasks: list[FileTask] = []
-    for stamp, keys in zip(stamps, folders, strict=True):
-        _check_columns(stamp, FORMATS[kind].schema(stamp), keys, names, header if columns is None else None)
+    for file in files:
+        stamp, keys = Stamp.of(file), _partition(folder, file)
+        _check_columns(stamp, FORMATS[kind].header(stamp), keys, names, first if columns is None else None)
         constants = tuple((name, _number(stamp, name, keys[name])) for name in names if name in keys)
-        tasks += [
-            FileTask(stamp, kind, part, n_rows, features, target, constants)
-            for part, n_rows in FORMATS[kind].parts(stamp, names)
-            if n_rows > 0
-        ]
-    if not features:
-        raise DataError(f"{str(folder)!r} has no feature columns.")
+        parts = FORMATS[kind].parts(stamp, [name for name in names if name not in keys])
+        tasks += [FileTask(stamp, kind, part, n, features, target, constants) for part, n in parts if n > 0]
     if not tasks:
-        raise DataError(f"{str(folder)!r} has no rows; at least one is required.")
+        raise DataError(f"{str(folder)!r} has no rows (0 sample(s)); at least one is required.")
     return FileSource(str(folder), features, target, tuple(tasks))
 
 
 def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
-    """Return each column's name with why it cannot be used, or None where it can, from the first header alone."""
+    """Return each column's name with why it cannot be used, or None where it can, from the first header alone.
+
+    A CSV file's header says nothing of types, so no column of one is ruled out. No row is read.
+    """
     folder = Path(path)
     file = _files(folder)[0]
-    schema = FORMATS[format_of(file)].schema(Stamp.of(file))
-    found = {field.name: None if holds_numbers(field.type) else str(field.type) for field in schema}
-    return found | dict.fromkeys(_partition(file.relative_to(folder).parts[:-1]))
+    return dict(FORMATS[format_of(file)].header(Stamp.of(file))) | dict.fromkeys(_partition(folder, file))
 
 
 def _sum(task: FileTask, *, kernel: Kernel, args: tuple[Any, ...], threads: bool) -> Any:
@@ -126,9 +122,9 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _partition(folders: Sequence[str]) -> dict[str, str]:
-    """Return the columns that names of folders such as ``year=2024`` give."""
-    pairs = (part.partition("=") for part in folders)
+def _partition(folder: Path, file: Path) -> dict[str, str]:
+    """Return the columns that names of subfolders such as ``year=2024`` give."""
+    pairs = (part.partition("=") for part in file.relative_to(folder).parts[:-1])
     return {unquote(name): unquote(value) for name, sign, value in pairs if sign}
 
 
@@ -144,23 +140,27 @@ def _number(file: Stamp, name: str, text: str) -> float:
         ) from None
 
 
+def _names(header: Header, keys: dict[str, str]) -> list[str]:
+    return [*(name for name, _ in header), *keys]
+
+
 def _check_columns(
-    file: Stamp, schema: Any, keys: dict[str, str], names: Sequence[str], all_names: Sequence[str] | None
+    file: Stamp, header: Header, keys: dict[str, str], wanted: Sequence[str], all_names: Sequence[str] | None
 ) -> None:
-    """Require that a file has the columns, each once and of numbers; and no others where all are wanted."""
-    header = [*schema.names, *keys]
-    unknown = [name for name in names if name not in header]
-    extra = [] if all_names is None else [name for name in header if name not in all_names]
+    """Require that a file has the wanted columns, each once and of numbers; and no others where all are wanted."""
+    names = _names(header, keys)
+    unknown = [name for name in wanted if name not in names]
     if unknown:
-        raise DataError(f"{file.path!r} has no column {_listed(unknown)}; its columns are {_listed(header)}.")
+        raise DataError(f"{file.path!r} has no column {_listed(unknown)}; its columns are {_listed(names)}.")
+    extra = [] if all_names is None else [name for name in names if name not in all_names]
     if extra:
         raise DataError(
             f"{file.path!r} has the column {_listed(extra)}, which the first file has not. Name the columns to use."
         )
-    repeated = sorted({name for name in names if header.count(name) > 1})
+    repeated = sorted({name for name in wanted if names.count(name) > 1 or wanted.count(name) > 1})
     if repeated:
         raise DataError(f"{file.path!r} has more than one column {_listed(repeated)}; names must be unique.")
-    text = [name for name in names if name not in keys and not holds_numbers(schema.field(name).type)]
+    text = [name for name, unusable in header if name in wanted and unusable is not None]
     if text:
         raise DataTypeError(
             f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Correct it, encode it "

@@ -1,10 +1,16 @@
 """A part of a file that one thread or worker reads: a description that can be sent anywhere, and no open file."""
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import DataError
+
+Header = list[tuple[str, str | None]]  # each column's name, and its type where it does not hold numbers
+Part = tuple[tuple[int, ...], int]  # what of a file, in terms of its format, and its number of rows
+
+TASK_CELLS = 1 << 22  # what is worth a task of its own
 
 
 @dataclass(frozen=True)
@@ -41,3 +47,15 @@ class FileTask:
     features: tuple[str, ...]
     target: str | None
     constants: tuple[tuple[str, float], ...] = ()  # columns that the names of folders give
+
+
+def runs_of(counts: Sequence[int], n_columns: int) -> Iterator[Part]:
+    """Yield runs of pieces that are worth a task, given the number of rows of each piece."""
+    run: list[int] = []
+    n_rows = 0
+    for piece, count in enumerate(counts):
+        run.append(piece)
+        n_rows += count
+        if n_rows * n_columns >= TASK_CELLS or piece == len(counts) - 1:
+            yield tuple(run), n_rows
+            run, n_rows = [], 0

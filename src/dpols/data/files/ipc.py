@@ -1,0 +1,60 @@
+"""Arrow files, also known as Feather version 2: mapped into memory, each task a run of record batches."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import DataError
+from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
+from ..source import Array
+from .task import FileTask, Header, Part, Stamp, runs_of
+
+
+def header(file: Stamp) -> Header:
+    """Return the columns that the file's schema lists; no row is read."""
+    with _opened(file) as reader:
+        return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in reader.schema]
+
+
+def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
+    """Return runs of record batches, each with its number of rows."""
+    with _opened(file, names[:1]) as reader:
+        counts = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+    return list(runs_of(counts, len(names)))
+
+
+def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
+    """Yield features and target of a task, block by block; ``threads`` decompresses columns side by side."""
+    constants = dict(task.constants)
+    names = [name for name in (*task.features, *filter(None, [task.target])) if name not in constants]
+    with _opened(task.file, names, threads=threads) as reader:
+        for index in task.part:
+            batch = reader.get_batch(index)
+            batch.validate()
+            for start in range(0, batch.num_rows, BLOCK_ROWS):
+                yield split_batch(batch.slice(start, BLOCK_ROWS), task.features, task.target, constants)
+
+
+@contextmanager
+def _opened(file: Stamp, names: Sequence[str] | None = None, *, threads: bool = False) -> Iterator[Any]:
+    """Open a file for the named columns, and say clearly what is wrong with it."""
+    arrow = pyarrow()
+    from pyarrow import ipc
+
+    try:
+        with arrow.memory_map(file.path) as mapped:
+            with ipc.open_file(mapped) as reader:
+                at = reader.schema.get_field_index
+            options = ipc.IpcReadOptions(
+                use_threads=threads, included_fields=None if names is None else [*map(at, names)]
+            )
+            with ipc.open_file(mapped, options=options) as reader:
+                yield reader
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        file.check()
+        raise DataError(
+            f"{file.path!r} is not an Arrow file (Feather version 2), or is damaged or truncated. Write it anew; a "
+            "stream, or Feather version 1, must be converted."
+        ) from None
