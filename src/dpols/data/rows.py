@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import DataError
 from .bounds import RowMap
 from .fixed_point import FixedPointSpan
-from .source import Array, RowSource
+from .source import Array, RowSource, Total
 from .span import Span
 
 BadRows = Literal["raise", "zero"]
@@ -43,16 +43,19 @@ class BoundedRows:
         span_rows = max(256, min(_SPAN_ROWS, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
         total = self.source.total(_sum_over_spans, self.row_map, self.numeric, span_rows, kernel, *args)
         *values, bad = total.values
-        if total.n_rows != self.n_rows:
-            raise DataError(
-                f"a pass read {total.n_rows} rows where {self.n_rows} were announced; the source must not change."
-            )
-        if self.bad_rows == "raise" and bad > 0:
-            raise DataError(
-                f"Input contains NaN or infinity in {int(bad)} of {self.n_rows} rows. Remove or impute these rows, "
-                "or pass bad_rows='zero' to count each of them as a row of zeros."
-            )
+        check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows)
         return tuple(values)
+
+
+def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> None:
+    """Raise where a pass did not read the announced rows, or found rows that are not finite and were to be refused."""
+    if total.n_rows != n_rows:
+        raise DataError(f"a pass read {total.n_rows} rows where {n_rows} were announced; the source must not change.")
+    if bad_rows == "raise" and bad > 0:
+        raise DataError(
+            f"Input contains NaN or infinity in {bad} of {n_rows} rows. Remove or impute these rows, "
+            "or pass bad_rows='zero' to count each of them as a row of zeros."
+        )
 
 
 def _sum_over_spans(
