@@ -39,6 +39,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _SMALLEST_FLOOR = math.nextafter(1.0, 2.0)
 _CONSTANT = "(constant)"
+_MOST_ROWS = 10**7  # all of them are drawn, and kept in memory
 
 
 def release_sketch(
@@ -342,8 +343,8 @@ class _Plan:
 
 def _plan(budget: PrivacyBudget, rows: int, test: bool) -> _Plan:
     """Return the plan of least noise that meets the (zero-out) budget."""
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
-        raise ParameterError(f"rows={rows!r} must be a positive whole number.")
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= _MOST_ROWS:
+        raise ParameterError(f"rows={rows!r} must be a positive whole number, at most {_MOST_ROWS}.")
     rows = int(rows)
     margin = -float(ndtri(0.1 * budget.delta))
 

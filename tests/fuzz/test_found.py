@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression, randomness
+from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression, randomness, release_sketch
 from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
 from dpols.errors import (
     BoundsError,
@@ -244,6 +244,27 @@ class TestExtremeBudgets:
     def test_a_plan_without_a_proof_is_refused(self):
         with pytest.raises(BudgetExceeded, match="proved"):
             model(numeric="exact", method="linmix", epsilon=1e9, delta=0.5).fit(*rows())
+
+
+class TestExtremeSketches:
+    """Whatever is asked of a sketch, the answer comes soon."""
+
+    def sketch(self, **changes):
+        settings = {"bounds": Bounds(x_norm=1.0), "epsilon": 1.0, "delta": 1e-6, "rows": 3, "random_state": 0}
+        return release_sketch(rows()[0], **(settings | changes))
+
+    @pytest.mark.usefixtures("no_bits")
+    @pytest.mark.parametrize("eigenvalue", ["off", "on"])
+    @pytest.mark.parametrize(("epsilon", "delta"), [(1e-320, 1e-320), (1e-320, 1e-300), (1e308, 0.5)])
+    def test_budgets_beyond_all_reason_are_refused(self, epsilon, delta, eigenvalue):
+        with pytest.raises(CalibrationError, match="epsilon="):
+            self.sketch(epsilon=epsilon, delta=delta, eigenvalue=eigenvalue)
+
+    @pytest.mark.usefixtures("no_bits")
+    @pytest.mark.parametrize("count", [10**9, TOO_LARGE])
+    def test_more_rows_than_memory_holds_are_refused(self, count):
+        with pytest.raises(ParameterError, match="rows="):
+            self.sketch(rows=count)
 
 
 OPTIONS = [

@@ -20,8 +20,8 @@ _LONGEST_STRIDE = math.log(1e4)
 def least_passing(excess: Callable[[float], float], *, start: float, highest: float) -> float:
     """Return the least positive x with ``excess(x) <= 0``, from above and to a relative 1e-12.
 
-    ``excess`` must not increase in x, and ``start`` should be of the answer's order. The answer is infinite where no
-    x up to ``highest`` passes, and zero where every x down to ``1 / highest`` does.
+    ``excess`` must not increase in x, and ``start``, which may be infinite, should be of the answer's order. The answer
+    is infinite where no x up to ``highest`` passes, and zero where every x down to ``1 / highest`` does.
     """
 
     @cache
@@ -29,7 +29,7 @@ def least_passing(excess: Callable[[float], float], *, start: float, highest: fl
         return min(max(excess(math.exp(log_x)), -1e6), 1e6)  # brentq wants finite numbers
 
     end = math.log(highest)
-    low = high = math.log(start)
+    low = high = math.log(min(max(start, 1.0 / highest), highest))
     stride = 0.5
     while height(high) > 0.0:
         if high >= end:
