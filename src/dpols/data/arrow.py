@@ -31,10 +31,12 @@ def holds_numbers(kind: Any) -> bool:
 def split_batch(
     batch: Any, features: Sequence[str], target: str | None, constants: Mapping[str, float]
 ) -> tuple[Array, Array]:
-    """Return the features and the target of a record batch or table as arrays of their own.
+    """Return the features and the target of a record batch, or of an array with these columns in this order.
 
-    Columns are found by name. What has the same value in all rows comes from ``constants``; without a target it is 0.
+    What has the same value in all rows comes from ``constants``; without a target it is 0.
     """
+    if isinstance(batch, np.ndarray):
+        return batch[:, : len(features)], np.zeros(len(batch)) if target is None else batch[:, -1]
     single = all(name not in constants and str(batch.schema.field(name).type) == "float" for name in features)
     # One column after the other is how Arrow holds them, so that is how they are copied fastest.
     block = np.empty((len(features), batch.num_rows), dtype=np.float32 if single else np.float64)
@@ -44,6 +46,18 @@ def split_batch(
     if target is not None:
         values[:] = constants[target] if target in constants else _column(batch, target)
     return block.T, values
+
+
+def with_constants(batch: Any, names: Sequence[str], constants: Mapping[str, str]) -> Any:
+    """Return a record batch, or an array with these columns, as a table with more columns, one value in each."""
+    arrow = pyarrow()
+    if isinstance(batch, np.ndarray):
+        table = arrow.table({name: batch[:, i] for i, name in enumerate(names)})
+    else:
+        table = arrow.Table.from_batches([batch])
+    for name, value in constants.items():
+        table = table.append_column(name, arrow.repeat(value, len(batch)))
+    return table
 
 
 def _column(batch: Any, name: str) -> Array:

@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ...errors import DataError, DataTypeError
-from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
-from ..source import Array
+from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow
 from ..threads import map_blocks
-from .task import FileTask, Header, Part, Stamp
+from .task import Header, Part, Stamp
 
 _TASK_BYTES = 1 << 24
 _LONGEST_LINE = 1 << 26
@@ -30,21 +29,19 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
     return list(zip(runs, map_blocks(partial(_count, file, all_names, one), runs), strict=True))
 
 
-def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Yield features and target of a task, block by block; ``threads`` lets pyarrow convert columns side by side."""
-    all_names, _ = _names_and_start(task.file)
-    constants = dict(task.constants)
-    names = [name for name in (*task.features, *filter(None, [task.target])) if name not in constants]
-    table = _parsed(task.file, all_names, names, task.part, threads=threads)
-    text = [field.name for field in table.schema if not holds_numbers(field.type)]
-    if text:
+def batches(
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+) -> Iterator[Any]:
+    """Yield record batches of some lines; ``threads`` converts columns side by side."""
+    table = _parsed(file, _names_and_start(file)[0], names, part, threads=threads)
+    wrong = [] if text else [field.name for field in table.schema if not holds_numbers(field.type)]
+    if wrong:
         raise DataTypeError(
-            f"column {', '.join(map(repr, text))} of {task.file.path!r} holds text that is no numbers, or not "
-            "everywhere. Correct it and leave empty what is missing, encode it as one 0/1 column for each publicly "
-            "known category, or leave it out."
+            f"column {', '.join(map(repr, wrong))} of {file.path!r} holds text that is no numbers, or not everywhere. "
+            "Correct it and leave empty what is missing, encode it as one 0/1 column for each publicly known category, "
+            "or leave it out."
         )
-    for batch in table.to_batches(max_chunksize=BLOCK_ROWS):
-        yield split_batch(batch, task.features, task.target, constants)
+    yield from table.to_batches(max_chunksize=BLOCK_ROWS)
 
 
 def _names_and_start(file: Stamp) -> tuple[list[str], int]:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...errors import DataError
-from ..source import Array
 from . import csv, ipc, npy, parquet
-from .task import FileTask, Header, Part, Stamp
+from .task import Header, Part, Stamp
 
 
 class Format(Protocol):
@@ -20,8 +19,13 @@ class Format(Protocol):
     def parts(self, file: Stamp, names: Sequence[str]) -> list[Part]:
         """Return the parts that make up the file."""
 
-    def blocks(self, task: FileTask, *, threads: bool) -> Iterator[tuple[Array, Array]]:
-        """Yield features and target of a part, in blocks of at most 64k rows."""
+    def batches(
+        self, file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool, text: bool
+    ) -> Iterator[Any]:
+        """Yield the named columns of a part, in this order, as record batches or arrays of at most 64k rows.
+
+        ``threads`` allows the reader threads of its own; with ``text`` columns need not hold numbers.
+        """
 
 
 _MODULES: dict[str, ModuleType] = {"parquet": parquet, "csv": csv, "arrow": ipc, "npy": npy}

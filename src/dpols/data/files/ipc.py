@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import DataError
-from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
-from ..source import Array
-from .task import FileTask, Header, Part, Stamp, runs_of
+from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow
+from .task import Header, Part, Stamp, runs_of
 
 
 def header(file: Stamp) -> Header:
@@ -23,16 +22,16 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
     return list(runs_of(counts, len(names)))
 
 
-def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Yield features and target of a task, block by block; ``threads`` decompresses columns side by side."""
-    constants = dict(task.constants)
-    names = [name for name in (*task.features, *filter(None, [task.target])) if name not in constants]
-    with _opened(task.file, names, threads=threads) as reader:
-        for index in task.part:
+def batches(
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+) -> Iterator[Any]:
+    """Yield slices of some record batches; ``threads`` decompresses columns side by side."""
+    with _opened(file, names, threads=threads) as reader:
+        for index in part:
             batch = reader.get_batch(index)
             batch.validate()
             for start in range(0, batch.num_rows, BLOCK_ROWS):
-                yield split_batch(batch.slice(start, BLOCK_ROWS), task.features, task.target, constants)
+                yield batch.slice(start, BLOCK_ROWS)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from ...errors import DataError
 from ..arrow import BLOCK_ROWS
 from ..memory import real_numbers
 from ..source import Array
-from .task import TASK_CELLS, FileTask, Header, Part, Stamp
+from .task import TASK_CELLS, Header, Part, Stamp
 
 
 def header(file: Stamp) -> Header:
@@ -27,23 +27,23 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
     return [((start, min(start + step, n_rows)), min(step, n_rows - start)) for start in range(0, n_rows, step)]
 
 
-def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Yield features and target of a task, block by block, as views of the file where that can be."""
-    array = _mapped(task.file)
-    first, last = task.part
+def batches(
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+) -> Iterator[Array]:
+    """Yield some rows as arrays: views of the file where the columns lie side by side and are of real numbers."""
+    array = _mapped(file)
+    first, last = part
     for start in range(first, last, BLOCK_ROWS):
-        block = array[start : min(start + BLOCK_ROWS, last)]
-        features = _columns(block, task.features)
-        target = np.zeros(len(block)) if task.target is None else _columns(block, [task.target])[:, 0]
-        yield real_numbers(features, "features"), real_numbers(target, "target")
+        yield real_numbers(_columns(array[start : min(start + BLOCK_ROWS, last)], names), "the rows")
 
 
 def _columns(block: Array, names: Sequence[str]) -> Array:
     if block.dtype.names is not None:
         return np.stack([np.asarray(block[name], dtype=np.float64) for name in names], axis=1)
     wanted = [int(name[1:]) for name in names]
-    in_a_row = wanted == list(range(wanted[0], wanted[0] + len(wanted)))
-    return block[:, wanted[0] : wanted[0] + len(wanted)] if in_a_row else block[:, wanted]
+    first = wanted[0]
+    side_by_side = wanted == list(range(first, first + len(wanted)))
+    return block[:, first : first + len(wanted)] if side_by_side else block[:, wanted]
 
 
 def _mapped(file: Stamp) -> Array:

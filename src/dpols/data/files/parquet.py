@@ -5,9 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from ...errors import DataError
-from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
-from ..source import Array
-from .task import FileTask, Header, Part, Stamp, runs_of
+from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow
+from .task import Header, Part, Stamp, runs_of
 
 _BUFFER = 1 << 20
 
@@ -25,26 +24,20 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
     return list(runs_of(counts, len(names)))
 
 
-def blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Yield features and target of a task, block by block; ``threads`` lets pyarrow decode columns side by side."""
+def batches(
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+) -> Iterator[Any]:
+    """Yield record batches of some row groups; ``threads`` decodes columns side by side."""
     arrow = pyarrow()
     from pyarrow import parquet
 
-    constants = dict(task.constants)
-    names = [name for name in (*task.features, *filter(None, [task.target])) if name not in constants]
     try:
         # pre_buffer, which is on by default, would hold the whole file.
-        with parquet.ParquetFile(
-            task.file.path, metadata=_metadata(task.file), pre_buffer=False, buffer_size=_BUFFER
-        ) as file:
-            batches = file.iter_batches(
-                batch_size=BLOCK_ROWS, row_groups=list(task.part), columns=names, use_threads=threads
-            )
-            for batch in batches:
-                yield split_batch(batch, task.features, task.target, constants)
+        with parquet.ParquetFile(file.path, metadata=_metadata(file), pre_buffer=False, buffer_size=_BUFFER) as opened:
+            yield from opened.iter_batches(BLOCK_ROWS, list(part), list(names), use_threads=threads)
     except (arrow.ArrowException, OSError):  # how pyarrow reports damaged pages
-        task.file.check()
-        raise DataError(f"{task.file.path!r} cannot be read as Parquet; it is damaged. Write it anew.") from None
+        file.check()
+        raise DataError(f"{file.path!r} cannot be read as Parquet; it is damaged. Write it anew.") from None
 
 
 @lru_cache(maxsize=8)

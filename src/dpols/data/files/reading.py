@@ -1,8 +1,8 @@
 """From a path to a source of rows: which files there are, which columns they have, and how they are cut into tasks."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,8 @@ from ...errors import BoundsError, DataError, DataTypeError
 from ..source import Kernel, Total, add_up
 from ..threads import map_blocks
 from .formats import FORMATS, format_of
-from .summing import sum_of
-from .task import FileTask, Header, Stamp
-
-_MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+from .summing import number, sum_of
+from .task import Block, FileTask, Header, Stamp
 
 
 @dataclass(frozen=True)
@@ -31,13 +29,16 @@ class FileSource:
     target : str or None
         Name of the target; None where there is none.
     tasks : tuple of FileTask
-        What makes up the rows. Each can be sent to another process and summed there by ``sum_of``.
+        What makes up the rows. Each can be sent to another process and read there by ``task_blocks``.
+    not_numbers : str or None
+        What says which columns do not hold numbers, where there are any.
     """
 
     path: str
     columns: tuple[str, ...]
     target: str | None
-    tasks: tuple[FileTask, ...]
+    tasks: tuple[FileTask, ...] = field(repr=False)
+    not_numbers: str | None = field(default=None, repr=False)
 
     @property
     def n_features(self) -> int:
@@ -48,8 +49,18 @@ class FileSource:
         return sum(task.n_rows for task in self.tasks)
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
+        if self.not_numbers is not None:
+            raise DataTypeError(self.not_numbers)
         alone = len(self.tasks) == 1
         return add_up(map_blocks(partial(_sum, kernel=kernel, args=args, threads=alone), self.tasks))
+
+    def mapped(self, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block]) -> "FileSource":
+        """Return a source of other features: ``make`` turns a table of the raw columns into features and target."""
+        unknown = [name for name in raw if name not in self.columns]
+        if unknown:
+            raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
+        tasks = (replace(task, features=tuple(raw), make=make) for task in self.tasks)
+        return FileSource(self.path, tuple(columns), self.target, tuple(tasks))
 
 
 def read(path: str | os.PathLike[str], target: str | None = None, columns: Sequence[str] | None = None) -> FileSource:
@@ -82,15 +93,18 @@ def read(path: str | os.PathLike[str], target: str | None = None, columns: Seque
         raise BoundsError(f"{str(folder)!r} has no feature columns.")
     names = (*features, *filter(None, [target]))
     tasks: list[FileTask] = []
+    complaints: list[str] = []
     for file in files:
         stamp, keys = Stamp.of(file), _partition(folder, file)
-        _check_columns(stamp, FORMATS[kind].header(stamp), keys, names, first if columns is None else None)
-        constants = tuple((name, _number(stamp, name, keys[name])) for name in names if name in keys)
+        header = FORMATS[kind].header(stamp)
+        _check_columns(stamp, _names(header, keys), names, first if columns is None else None)
+        complaints += _not_numbers(stamp, header, keys, names)
+        constants = tuple((name, keys[name]) for name in names if name in keys)
         parts = FORMATS[kind].parts(stamp, [name for name in names if name not in keys])
         tasks += [FileTask(stamp, kind, part, n, features, target, constants) for part, n in parts if n > 0]
     if not tasks:
         raise DataError(f"{str(folder)!r} has no rows (0 sample(s)); at least one is required.")
-    return FileSource(str(folder), features, target, tuple(tasks))
+    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None)
 
 
 def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
@@ -128,27 +142,12 @@ def _partition(folder: Path, file: Path) -> dict[str, str]:
     return {unquote(name): unquote(value) for name, sign, value in pairs if sign}
 
 
-def _number(file: Stamp, name: str, text: str) -> float:
-    if text == _MISSING_PARTITION:
-        return float("nan")
-    try:
-        return float(text)
-    except ValueError:
-        raise DataTypeError(
-            f"the folders of {file.path!r} give the column {name!r}, which does not hold numbers. Name the columns to "
-            "use, and leave it out."
-        ) from None
-
-
-def _names(header: Header, keys: dict[str, str]) -> list[str]:
+def _names(header: Header, keys: Mapping[str, str]) -> list[str]:
     return [*(name for name, _ in header), *keys]
 
 
-def _check_columns(
-    file: Stamp, header: Header, keys: dict[str, str], wanted: Sequence[str], all_names: Sequence[str] | None
-) -> None:
-    """Require that a file has the wanted columns, each once and of numbers; and no others where all are wanted."""
-    names = _names(header, keys)
+def _check_columns(file: Stamp, names: Sequence[str], wanted: Sequence[str], all_names: Sequence[str] | None) -> None:
+    """Require that a file has the wanted columns, each once; and no others where all are wanted."""
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise DataError(f"{file.path!r} has no column {_listed(unknown)}; its columns are {_listed(names)}.")
@@ -160,12 +159,26 @@ def _check_columns(
     repeated = sorted({name for name in wanted if names.count(name) > 1 or wanted.count(name) > 1})
     if repeated:
         raise DataError(f"{file.path!r} has more than one column {_listed(repeated)}; names must be unique.")
+
+
+def _not_numbers(file: Stamp, header: Header, keys: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
+    """Say which columns of a file do not hold numbers, if any."""
     text = [name for name, unusable in header if name in wanted and unusable is not None]
-    if text:
-        raise DataTypeError(
-            f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Correct it, encode it "
-            "as one 0/1 column for each publicly known category, or leave it out."
-        )
+    text += [name for name, value in keys.items() if name in wanted and not _is_number(value)]
+    if not text:
+        return []
+    return [
+        f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Correct it, encode it "
+        "as one 0/1 column for each publicly known category, or leave it out."
+    ]
+
+
+def _is_number(value: str) -> bool:
+    try:
+        number(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,25 +4,34 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import DataError
+from ..arrow import split_batch, with_constants
 from ..source import Array, Kernel, add_up
 from .formats import FORMATS
-from .task import FileTask
+from .task import Block, FileTask
+
+MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
-def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[tuple[Array, Array]]:
+def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
     """Yield features and target of a task in blocks of at most 64k rows; a file that has changed is refused.
 
     ``threads`` allows the reader threads of its own, for a task that runs alone.
     """
     task.file.check()
     n_rows = 0
-    for features, target in FORMATS[task.kind].blocks(task, threads=threads):
-        n_rows += len(target)
-        yield features, target
+    constants = dict(task.constants)
+    numbers = {} if task.make else {name: number(value) for name, value in constants.items()}
+    for batch in FORMATS[task.kind].batches(task.file, task.part, task.names, threads=threads, text=bool(task.make)):
+        n_rows += len(batch)
+        if task.make is not None:
+            yield task.make(with_constants(batch, task.names, constants))
+        else:
+            yield split_batch(batch, task.features, task.target, numbers)
     task.file.check()
     if n_rows != task.n_rows:
         raise DataError(
-            f"{task.file.path!r} gave {n_rows} rows where {task.n_rows} were announced; it is damaged or has changed."
+            f"{task.file.path!r} gave {n_rows} rows where {task.n_rows} were announced; it is damaged or has changed. "
+            "Write it anew."
         )
 
 
@@ -31,3 +40,8 @@ def sum_of(task: FileTask, kernel: Kernel, *args: Any, threads: bool = False) ->
     blocks = task_blocks(task, threads=threads)
     total = add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
     return total.values, total.n_rows
+
+
+def number(text: str) -> float:
+    """Return the value of a partition column as a number."""
+    return float("nan") if text == MISSING_PARTITION else float(text)

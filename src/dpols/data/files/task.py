@@ -1,14 +1,17 @@
 """A part of a file that one thread or worker reads: a description that can be sent anywhere, and no open file."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...errors import DataError
+from ..source import Array
 
 Header = list[tuple[str, str | None]]  # each column's name, and its type where it does not hold numbers
 Part = tuple[tuple[int, ...], int]  # what of a file, in terms of its format, and its number of rows
+Block = tuple[Array, Array]  # features and target of some rows
 
 TASK_CELLS = 1 << 22  # what is worth a task of its own
 
@@ -46,7 +49,14 @@ class FileTask:
     n_rows: int
     features: tuple[str, ...]
     target: str | None
-    constants: tuple[tuple[str, float], ...] = ()  # columns that the names of folders give
+    constants: tuple[tuple[str, str], ...] = ()  # columns that the names of folders give
+    make: Callable[[Any], Block] | None = None  # makes a block of a table with these columns; by default they are it
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that are read from the file, the target last."""
+        constants = dict(self.constants)
+        return [name for name in (*self.features, *filter(None, [self.target])) if name not in constants]
 
 
 def runs_of(counts: Sequence[int], n_columns: int) -> Iterator[Part]:
