@@ -25,6 +25,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "mechanisms": {"exact", "privacy", "linalg", "randomness", "statistics", "errors"},
     "algorithms": {"utility", "privacy", "data", "statistics", "mechanisms", "linalg", "randomness", "errors"},
     "plain_data": set(),
+    "feature_map": {"data", "plain_data", "errors"},
     "report": {"plain_data", "privacy", "errors"},
     "budget_ledger": {"privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},
@@ -33,7 +34,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "utility": {"privacy", "errors"},
     "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
-FITTING = {"algorithms", "data", "randomness", "privacy", "report", "statistics", "errors"}
+FITTING = {"algorithms", "feature_map", "data", "randomness", "privacy", "report", "statistics", "errors"}
 ESTIMATORS = {
     "fitting": FITTING,
     "estimators": {*FITTING, "fitting", "plain_data", "budget_ledger", "model_file"},

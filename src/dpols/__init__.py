@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .data import Bounds
     from .errors import DpolsError
     from .estimators import PrivateLinearRegression
+    from .feature_map import Categorical, Factor, FeatureMap, Numeric
     from .named_estimators import (
         AdaptiveIHMRegression,
         AdaSSPRegression,
@@ -43,6 +44,7 @@ _HOME = {
     ),
     "Bounds": ".data",
     "DpolsError": ".errors",
+    **dict.fromkeys(("Categorical", "Factor", "FeatureMap", "Numeric"), ".feature_map"),
     "PrivacyBudget": ".privacy",
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
@@ -55,11 +57,15 @@ __all__ = [
     "AdaptiveIHMRegression",
     "BoostedAdaSSPRegression",
     "Bounds",
+    "Categorical",
     "DPGDRegression",
     "DpolsError",
     "DynamicLinMixRegression",
+    "Factor",
+    "FeatureMap",
     "IHMRegression",
     "LinMixRegression",
+    "Numeric",
     "PrivacyBudget",
     "PrivacyReport",
     "PrivateLinearRegression",

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from .data import ArraySource, Bounds, RowSource, as_source
 from .data.memory import real_numbers
 from .errors import DataError, ModelFileError
+from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, prepare, report_of
 from .model_file import read_model, write_model
 from .plain_data import finite_number, text, tuple_of
@@ -36,7 +37,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         Probability with which the loss may be larger; a number well below 1 / n, or a rule of the public number of
         rows such as ``"1/n^2"``. Required.
     bounds : Bounds
-        Publicly known ranges of features and target; never read from the data. Required.
+        Publicly known ranges of features and target; never read from the data. Required, unless ``feature_map`` is
+        given, whose ranges stand for those of the features; then it may add the target's range and ``x_norm``.
+    feature_map : FeatureMap, optional
+        How raw columns become features by public knowledge alone: ranges, categories, powers, products and what
+        stands for an empty cell. ``fit`` and ``predict`` then take raw rows.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     method : str, default="ihm"
@@ -64,9 +69,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
     intercept_ : float
         Released intercept; 0 where none was fitted.
     n_features_in_ : int
-        Number of features.
+        Number of features; with a feature map, of its raw columns.
     feature_names_in_ : array of str
-        Names of the features, where the data had any.
+        Names of the features, where the data had any; with a feature map, of its raw columns.
+    feature_map_ : FeatureMap or None
+        The feature map of the fit.
     privacy_report_ : PrivacyReport
         What was asked, spent, released and assumed.
 
@@ -88,6 +95,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         delta: float | str | None = None,
         bounds: Bounds | None = None,
         *,
+        feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
         method: str = "ihm",
         numeric: Literal["auto", "exact", "float"] = "auto",
@@ -100,6 +108,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
+        self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.method = method
         self.numeric = numeric
@@ -124,12 +133,18 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             outcome = carry_out(prepared, self.random_state)
             released = coefficients_of(prepared, outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
+            self.feature_map_ = request.feature_map
             self.privacy_report_ = report_of(prepared, outcome, self._names())
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return predictions in the units of the target. Rows are not clipped."""
+        """Return predictions in the units of the target.
+
+        Rows are not clipped, but for what a feature map clips.
+        """
         check_is_fitted(self)
+        if self.feature_map_ is not None:
+            return np.asarray(finite_features(self.feature_map_, X) @ self.coef_ + self.intercept_)
         rows = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
@@ -141,6 +156,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             "coef": [float(value) for value in self.coef_],
             "intercept": self.intercept_,
             "feature_names": None if names is None else [str(name) for name in names],
+            "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
             "report": self.privacy_report_.to_dict(),
         }
         write_model(path, content)
@@ -153,13 +169,19 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             report = PrivacyReport.from_dict(content["report"])
             coefficients, intercept = tuple_of(finite_number)(content["coef"]), finite_number(content["intercept"])
             names = None if content["feature_names"] is None else tuple_of(text)(content["feature_names"])
-            if not coefficients or (names is not None and len(names) != len(coefficients)):
+            given = content["feature_map"]
+            feature_map = None if given is None else FeatureMap.from_dict(given)
+            inputs = coefficients if feature_map is None else feature_map.raw_columns
+            features = names if feature_map is None else feature_map.names
+            if not coefficients or (features is not None and len(features) != len(coefficients)):
                 raise ValueError("one name for each coefficient")
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
-        model = cls(epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method)
-        model.coef_, model.intercept_ = np.array(coefficients), intercept
-        model.n_features_in_, model.privacy_report_ = len(coefficients), report
+        model = cls(
+            epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method, feature_map=feature_map
+        )
+        model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
+        model.n_features_in_, model.privacy_report_ = len(inputs), report
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
         return model
@@ -175,6 +197,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             epsilon=self.epsilon,
             delta=self.delta,
             bounds=self.bounds,
+            feature_map=getattr(self, "feature_map", None),  # the estimators of one method have none
             fit_intercept=bool(self.fit_intercept),
             method=self.method,
             numeric=self.numeric,
@@ -186,6 +209,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
 
     def _source(self, X: Any, y: Any) -> RowSource:
         """Turn the arguments of ``fit`` into a source of rows, as scikit-learn validates them."""
+        feature_map: FeatureMap | None = getattr(self, "feature_map", None)
+        if feature_map is not None:
+            source = mapped_source(feature_map, X, y)
+            self.n_features_in_ = len(feature_map.raw_columns)
+            self.feature_names_in_ = np.array(feature_map.raw_columns, dtype=object)
+            return source
         if callable(getattr(X, "total", None)) and hasattr(X, "n_features"):
             if y is not None:
                 raise DataError("y must be None where X is a source of rows, which has its own target.")
@@ -222,6 +251,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         return source
 
     def _names(self) -> list[str]:
+        if self.feature_map_ is not None:
+            return list(self.feature_map_.names)
         names = getattr(self, "feature_names_in_", None)
         return [f"x{i}" for i in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 

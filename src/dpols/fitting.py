@@ -25,6 +25,7 @@ from .data import BoundedRows, Bounds, RowMap, RowSource
 from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, CalibrationError, NumericWarning, ParameterError
+from .feature_map import FeatureMap, mapped_bounds
 from .privacy import Neighbours, PrivacyBudget
 from .privacy.budget import delta_from_rule
 from .privacy.certificate import certify
@@ -44,6 +45,7 @@ class Request:
     epsilon: Any
     delta: Any
     bounds: Any
+    feature_map: FeatureMap | None = None
     fit_intercept: bool = True
     method: str = "ihm"
     numeric: str = "auto"
@@ -56,6 +58,10 @@ class Request:
         one_of("numeric", self.numeric, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
         algorithm(self.method)
+        if not isinstance(self.feature_map, FeatureMap | None):
+            raise ParameterError(
+                f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
+            )
 
     def budget(self, n_rows: int) -> PrivacyBudget:
         """Return the budget for a table of that many rows."""
@@ -68,6 +74,8 @@ class Request:
 
     def declared_bounds(self) -> Bounds:
         """Return the bounds, or say that they are required."""
+        if self.feature_map is not None:
+            return mapped_bounds(self.feature_map, self.bounds)
         if self.bounds is None:
             raise BoundsError(
                 "bounds is required: pass bounds=dpols.Bounds(features=..., target=...) with ranges that are public "
@@ -170,7 +178,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         n_rows=plan.n_rows,
         n_features=row_map.n_coordinates,
         lines=release_lines(names_of(plan, fit), fit.releases),
-        bounds=_bounds_text(prepared.bounds, names, row_map),
+        bounds=_bounds_text(prepared.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",
             "the declared bounds and every parameter of the estimator",
@@ -241,9 +249,13 @@ def _plan(
     return plan
 
 
-def _bounds_text(bounds: Bounds, names: Sequence[str], row_map: RowMap) -> tuple[tuple[str, str], ...]:
-    rows = []
-    if bounds.features is not None:
+def _bounds_text(
+    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None
+) -> tuple[tuple[str, str], ...]:
+    rows: list[tuple[str, str]] = []
+    if feature_map is not None:
+        rows += feature_map.describe()
+    elif bounds.features is not None:
         pairs = bounds.features.values() if isinstance(bounds.features, Mapping) else bounds.features
         keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
         rows += [(str(key), f"[{low:g}, {high:g}]") for key, (low, high) in zip(keys, pairs, strict=True)]

@@ -1,4 +1,4 @@
-"""Model files: JSON with a schema version and a checksum, written atomically, released values only."""
+"""Model files: JSON with a schema version and a checksum of every byte, written atomically, released values only."""
 
 import hashlib
 import json
@@ -11,18 +11,18 @@ from typing import Any
 from .errors import ModelFileError
 
 FORMAT = "dpols-model"
-VERSION = 1
+VERSION = 2
+_NO_CHECKSUM = "0" * 64
 
 
 def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """Write ``content`` so that a reader sees the old file or the whole new one, never a part."""
     path = Path(path)
-    document = {"format": FORMAT, "version": VERSION, "sha256": _checksum(content), "content": content}
-    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    data = stamped({"format": FORMAT, "version": VERSION, "sha256": _NO_CHECKSUM, "content": content})
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())  # as any other new file; temporary ones are for the owner only
@@ -35,9 +35,16 @@ def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file, or raise ModelFileError where it is damaged or too new."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite)
+        data = Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
+    return parsed_model(data, path)
+
+
+def parsed_model(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the content of a model file's bytes; ``path`` is what messages call it."""
+    try:
+        document = json.loads(data.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         raise ModelFileError(f"{str(path)!r} is not a model file: it is not valid JSON.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -49,7 +56,7 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     content = document.get("content")
     if not isinstance(content, dict) or set(document) != {"format", "version", "sha256", "content"}:
         raise ModelFileError(f"{str(path)!r} is not a complete model file.")
-    if document["sha256"] != _checksum(content):
+    if document["sha256"] != _checksum(data, document["sha256"]):
         raise ModelFileError(f"{str(path)!r} is damaged: its checksum does not match.")
     return content
 
@@ -62,9 +69,17 @@ def _finite(text: str) -> float:
     return number
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+def stamped(document: dict[str, Any]) -> bytes:
+    """Return a document with the checksum of its bytes, in which the checksum itself counts as zeros."""
+    data = (json.dumps({**document, "sha256": _NO_CHECKSUM}, indent=2, allow_nan=False) + "\n").encode()
+    return data.replace(_NO_CHECKSUM.encode(), hashlib.sha256(data).hexdigest().encode(), 1)
+
+
+def _checksum(data: bytes, found: Any) -> str:
+    """Return what the checksum of a file's bytes should be, given the one that was found in it."""
+    if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
+        return _NO_CHECKSUM
+    return hashlib.sha256(data.replace(found.encode(), _NO_CHECKSUM.encode(), 1)).hexdigest()
 
 
 def _umask() -> int:

@@ -10,7 +10,7 @@ import pytest
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.errors import ModelFileError
-from dpols.model_file import FORMAT, VERSION, _checksum, read_model, write_model
+from dpols.model_file import FORMAT, VERSION, parsed_model, read_model, stamped, write_model
 
 BOUNDS = Bounds(features=[(-1.0, 1.0), (0.0, 2.0)], target=(-1.0, 5.0))
 
@@ -84,18 +84,43 @@ def test_a_changed_digit_is_refused_wherever_it_is(saved):
             PrivateLinearRegression.load(saved)
 
 
-def rewritten(saved, change, *, checksum=True):
+def rewritten(saved, change):
     document = json.loads(saved.read_text())
     change(document)
-    if checksum:
-        document["sha256"] = _checksum(document["content"])
-    saved.write_text(json.dumps(document))
+    saved.write_bytes(stamped(document))
 
 
-def test_a_file_that_was_only_reformatted_is_read(saved):
-    before = PrivateLinearRegression.load(saved)
+def test_a_file_with_a_new_checksum_is_read(saved):
+    before = saved.read_bytes()
     rewritten(saved, lambda document: None)
-    assert PrivateLinearRegression.load(saved).privacy_report_ == before.privacy_report_
+    assert saved.read_bytes() == before
+    rewritten(saved, lambda document: document["content"].update(intercept=3.0))
+    assert PrivateLinearRegression.load(saved).intercept_ == 3.0
+
+
+def test_no_bit_of_a_file_can_flip_unnoticed(saved):
+    whole = saved.read_bytes()
+    places = np.random.default_rng(0).choice(8 * len(whole), size=10_000, replace=False)
+    for place in places:
+        changed = bytearray(whole)
+        changed[place // 8] ^= 1 << (place % 8)
+        try:
+            parsed_model(bytes(changed), "model.json")
+        except ModelFileError:
+            continue
+        pytest.fail(f"a flip of bit {place} was not noticed")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"\n", b"\n\n"), (b": ", b":  "), (b'"coef"', b'"\\u0063oef"'), (b"\n}\n", b"\n} \n"), (b"{", b"\xef\xbb\xbf{")],
+)
+def test_what_json_does_not_mind_is_refused_too(saved, old, new):
+    whole = saved.read_bytes()
+    assert old in whole
+    saved.write_bytes(whole.replace(old, new, 1))
+    with pytest.raises(ModelFileError):
+        PrivateLinearRegression.load(saved)
 
 
 @pytest.mark.parametrize("version", [VERSION + 1, 0, "1", None])
@@ -115,6 +140,9 @@ def test_another_version_is_refused(saved, version):
         lambda document: document["content"].pop("coef"),
         lambda document: document["content"].pop("report"),
         lambda document: document["content"].pop("feature_names"),
+        lambda document: document["content"].pop("feature_map"),
+        lambda document: document["content"].update(feature_map=3),
+        lambda document: document["content"].update(feature_map={"columns": {}, "terms": [], "target": None}),
         lambda document: document["content"].update(coef="abc"),
         lambda document: document["content"].update(intercept=None),
         lambda document: document["content"].update(report=3),
@@ -161,7 +189,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
 def test_files_hold_json_with_its_format_and_checksum(saved):
     document = json.loads(saved.read_text())
     assert (document["format"], document["version"]) == (FORMAT, VERSION)
-    assert set(document["content"]) == {"coef", "intercept", "feature_names", "report"}
+    assert set(document["content"]) == {"coef", "intercept", "feature_names", "feature_map", "report"}
     assert document["content"]["report"]["private"] is False
     assert read_model(saved) == document["content"]
 

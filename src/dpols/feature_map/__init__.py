@@ -1,0 +1,8 @@
+"""Features from raw columns by public knowledge alone: ranges, categories, powers, products and replacements."""
+
+from .columns import Categorical, Numeric
+from .mapping import FeatureMap
+from .source import finite_features, mapped_bounds, mapped_source
+from .terms import Factor
+
+__all__ = ["Categorical", "Factor", "FeatureMap", "Numeric", "finite_features", "mapped_bounds", "mapped_source"]

@@ -1,0 +1,186 @@
+"""Cells of a block of raw rows: numbers, and numbers of categories. Messages never quote one."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data.source import Array
+from ..errors import DataError, DataTypeError
+from .columns import OTHER, Categorical, Column, Numeric, category_name
+
+_UNKNOWN, _BAD = -1, -2
+
+
+class Cells:
+    """The declared columns of one block, each read once, when it is first asked for."""
+
+    def __init__(self, block: Any, columns: Mapping[str, Column]) -> None:
+        self._columns = columns
+        self._raw = _reader(block, tuple(columns))
+        self._read: dict[str, Array] = {}
+
+    def of(self, name: str) -> Array:
+        """Return a column's clipped numbers, or the number of each row's level: -1 for none, -2 for a useless cell."""
+        if name not in self._read:
+            column = self._columns[name]
+            raw = self._raw(name)
+            self._read[name] = _numbers(name, raw, column) if isinstance(column, Numeric) else _codes(name, raw, column)
+        return self._read[name]
+
+
+def numbers(name: str, raw: Any) -> Array:
+    """Return a raw column as floats, nan where a cell is empty; text is refused."""
+    kind = _library(raw)
+    if kind == "pyarrow":
+        return _arrow_numbers(name, raw)
+    if kind == "polars":
+        if not (raw.dtype.is_numeric() or str(raw.dtype) in ("Boolean", "Null")):
+            raise _not_numbers(name, raw.dtype)
+        return np.asarray(raw.cast(float).to_numpy(), dtype=np.float64)
+    dtype = raw.dtype
+    if getattr(dtype, "kind", "O") in "fiub":
+        if kind == "pandas":
+            return np.asarray(raw.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(raw, dtype=np.float64)
+    if getattr(dtype, "kind", "") != "O":
+        raise _not_numbers(name, dtype)
+    values = [None if _is_empty(value) else value for value in raw.tolist()]
+    if any(isinstance(value, str | bytes) for value in values):
+        raise _not_numbers(name, "text")
+    try:
+        return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise _not_numbers(name, dtype) from None
+
+
+def raw_column(block: Any, name: str) -> Any:
+    """Return one column of a table as it is."""
+    return _reader(block, (name,))(name)
+
+
+def _numbers(name: str, raw: Any, column: Numeric) -> Array:
+    values = numbers(name, raw)
+    empty = np.isnan(values)
+    clipped = np.clip(values, column.low, column.high)
+    if empty.any():
+        clipped[empty] = np.nan if column.missing is None else column.missing
+    clipped[np.isinf(values)] = np.nan  # no number, so no matter of clipping
+    return clipped
+
+
+def _codes(name: str, raw: Any, column: Categorical) -> Array:
+    known = {level: code for code, level in enumerate(column.levels)}
+    empty = _BAD if column.missing is None else known[column.missing]
+    unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
+    as_numbers = all(_is_number(level) for level in column.categories)
+
+    def code(value: Any) -> int:
+        if _is_empty(value) or value == "":
+            return empty
+        try:
+            level = category_name(value)
+        except (TypeError, ValueError, OverflowError):
+            raise DataTypeError(
+                f"column {name!r} is declared as categories, but has cells of type {type(value).__name__}; "
+                "it must hold text, numbers or booleans."
+            ) from None
+        if level not in known and as_numbers and isinstance(value, str):
+            level = _canonical(value)
+        return known.get(level, unknown)
+
+    return _encode(raw, code)
+
+
+def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
+    """Return the code of each cell, computed once for each distinct value."""
+    kind = _library(raw)
+    if kind == "pyarrow":
+        import pyarrow
+
+        raw = raw.combine_chunks() if isinstance(raw, pyarrow.ChunkedArray) else raw
+        if not pyarrow.types.is_dictionary(raw.type):
+            raw = raw.dictionary_encode(null_encoding="encode")
+        codes = np.array([code(value) for value in raw.dictionary.to_pylist()] + [code(None)], dtype=np.int64)
+        places = raw.indices.fill_null(len(codes) - 1).to_numpy(zero_copy_only=False)
+        return np.asarray(codes[places])
+    if kind == "pandas":
+        places, distinct = raw.factorize()  # -1 for an empty cell
+        return np.asarray(np.array([code(value) for value in distinct] + [code(None)], dtype=np.int64)[places])
+    values: Iterable[Any] = raw.to_list() if kind == "polars" else raw.tolist()
+    memory: dict[Any, int] = {}
+    result = []
+    for value in values:
+        key = (value.__class__, value)
+        try:
+            found = memory.get(key)
+        except TypeError:  # of a value that cannot be a key, such as a list
+            found = code(value)
+        if found is None:
+            found = memory[key] = code(value)
+        result.append(found)
+    return np.array(result, dtype=np.int64)
+
+
+def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
+    kind = _library(block)
+    if kind in ("pandas", "polars", "pyarrow"):
+        if len(getattr(block, "shape", ())) != 2 and not hasattr(block, "num_columns"):
+            raise DataError("the rows must be a table with rows and columns.")
+        present = [str(name) for name in (block.schema.names if kind == "pyarrow" else block.columns)]
+
+        def by_name(name: str) -> Any:
+            if present.count(name) != 1:
+                what = "no column" if name not in present else "more than one column"
+                raise DataError(f"the table has {what} {name!r}; its columns are {present}.")
+            place = present.index(name)
+            if kind == "pandas":
+                return block.iloc[:, place]
+            return block.column(place) if kind == "pyarrow" else block.to_series(place)
+
+        return by_name
+    rows = block if isinstance(block, np.ndarray) else np.array(block, dtype=object)
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise DataError(
+            f"the rows have shape {rows.shape}, but the map has {len(names)} columns {list(names)}; pass a table with "
+            "these columns, or an array with one column for each of them, in this order."
+        )
+    return lambda name: rows[:, names.index(name)]
+
+
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _arrow_numbers(name: str, raw: Any) -> Array:
+    from pyarrow import types
+
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    if not any(check(raw.type) for check in checks):
+        raise _not_numbers(name, raw.type)
+    # A safe cast would refuse whole numbers beyond 2^53, and quote them.
+    return np.array(raw.cast("float64", safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _not_numbers(name: str, kind: Any) -> DataTypeError:
+    return DataTypeError(
+        f"column {name!r} is declared as numbers, but holds {kind}. Correct it, or declare its public categories."
+    )
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _is_number(level: str) -> bool:
+    return level in ("true", "false") or _canonical(level) == level
+
+
+def _canonical(cell: str) -> str:
+    """Return the name of the number or truth value that a text stands for, or the text."""
+    if cell.strip().lower() in ("true", "false"):
+        return cell.strip().lower()
+    try:
+        return category_name(float(cell))
+    except (ValueError, OverflowError):
+        return cell

@@ -1,0 +1,143 @@
+"""The map from raw columns to features: one frozen object of public constants, applied to each row alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data.bounds import Bounds, Interval
+from ..data.source import Array
+from ..errors import BoundsError, ModelFileError
+from ..plain_data import finite_number, mapping, tuple_of
+from .cells import Cells
+from .columns import Column, column_from_dict, declared_range
+from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """How raw columns become features, by public knowledge alone.
+
+    Parameters
+    ----------
+    columns : mapping of column name to Numeric or Categorical
+        What is publicly known of each raw column. Other columns of a table are not used.
+    terms : sequence, optional
+        The features: a column name, or a sequence of names for a product, in which a name that is repeated is a power.
+        ``("age", "age")`` is the square of age; ``("age", "region")`` has one column for each category of region. By
+        default each column is a term of its own.
+    target : (low, high), optional
+        The public range of the target. A fit needs it, a transformation does not.
+
+    A row's features depend on that row and on what is declared here, never on another row.
+
+    >>> from dpols import Categorical, FeatureMap, Numeric
+    >>> columns = {"age": Numeric(18, 90, missing=45), "region": Categorical(["north", "south", "west"])}
+    >>> feature_map = FeatureMap(columns, target=(0, 100)).plus(("age", "age"))
+    >>> feature_map.names
+    ('age', 'region[south]', 'region[west]', 'age^2')
+    >>> feature_map.transform([[30, "west"], [None, "north"], [120, "abroad"]]).tolist()
+    [[30.0, 0.0, 1.0, 900.0], [45.0, 0.0, 0.0, 2025.0], [90.0, 0.0, 0.0, 8100.0]]
+    >>> feature_map.bounds().features["age^2"]
+    (324.0, 8100.0)
+    """
+
+    columns: Mapping[str, Column]
+    terms: Sequence[Any] | None = None
+    target: Interval | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping) or not self.columns:
+            raise BoundsError("columns must map at least one column name to a dpols.Numeric or dpols.Categorical.")
+        for name, column in self.columns.items():
+            if not isinstance(name, str) or not isinstance(column, Column):
+                raise BoundsError(f"columns[{name!r}] must be a dpols.Numeric or dpols.Categorical under a text.")
+        object.__setattr__(self, "columns", dict(self.columns))
+        terms = list(self.columns) if self.terms is None else self.terms
+        if isinstance(terms, str) or not isinstance(terms, Sequence) or not terms:
+            raise BoundsError(f"terms={terms!r} must be a sequence of column names and of sequences of them.")
+        object.__setattr__(self, "terms", tuple(as_term(term, self.columns) for term in terms))
+        names = self.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise BoundsError(f"two features are named {twice[0]!r}; each needs a name of its own.")
+        if self.target is not None:
+            object.__setattr__(self, "target", declared_range("target", self.target))
+        self.bounds()
+
+    def plus(self, *terms: Any) -> "FeatureMap":
+        """Return a map with further terms."""
+        return FeatureMap(self.columns, (*self._terms, *terms), self.target)
+
+    @property
+    def raw_columns(self) -> tuple[str, ...]:
+        """Names of the raw columns that the terms use."""
+        used = {factor.column for term in self._terms for factor in term}
+        return tuple(name for name in self.columns if name in used)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(name for output in self._outputs for name in output.names)
+
+    def bounds(self, *, x_norm: float | None = None) -> Bounds:
+        """Return the bounds of the features and of the target that follow from what is declared.
+
+        ``x_norm`` bounds the norm of a row further, in units where each feature is mapped to [-1, 1].
+        """
+        features = {name: output.interval for output in self._outputs for name in output.names}
+        squared = math.fsum(output.squared_norm for output in self._outputs)
+        # A hair more, so that rounding shrinks no row; where this says no more than the ranges do, leave it out.
+        implied = math.sqrt(squared) * (1.0 + 1e-12) if squared < len(features) * (1.0 - 1e-9) else math.inf
+        norm = min(implied, math.inf if x_norm is None else x_norm)
+        return Bounds(features=features, target=self.target, x_norm=None if norm == math.inf else norm)
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        """Return each raw column with what is declared of it."""
+        return tuple((name, self.columns[name].describe()) for name in self.raw_columns)
+
+    def transform(self, block: Any) -> Array:
+        """Return the features of some rows as an array of floats, one column for each of ``names``.
+
+        ``block`` is a pandas, polars or pyarrow table with at least the raw columns, or an array whose columns are
+        ``columns`` in their order. Numbers outside their range are clipped. A row with an empty cell for which nothing
+        is declared, or with an infinite number, has features that are nan.
+        """
+        cells = Cells(block, self.columns)
+        features = [values_of(term, self.columns, cells.of) for term in self._terms]
+        result = np.concatenate(features, axis=1)
+        result[np.isnan(result).any(axis=1)] = np.nan
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that ``from_dict`` reads back."""
+        return {
+            "columns": {name: column.to_dict() for name, column in self.columns.items()},
+            "terms": [term_to_list(term) for term in self._terms],
+            "target": None if self.target is None else list(self.target),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "FeatureMap":
+        """Rebuild a map from plain data."""
+        try:
+            fields = mapping(data)
+            if set(fields) != {"columns", "terms", "target"}:
+                raise ValueError("it has the fields columns, terms and target")
+            columns = {name: column_from_dict(column) for name, column in mapping(fields["columns"]).items()}
+            terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
+            target = None if fields["target"] is None else tuple_of(finite_number)(fields["target"])
+            return cls(columns, terms, target)  # type: ignore[arg-type]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
+
+    @property
+    def _terms(self) -> tuple[Term, ...]:
+        return self.terms  # type: ignore[return-value]
+
+    @cached_property
+    def _outputs(self) -> tuple[Output, ...]:
+        return tuple(output_of(term, self.columns) for term in self._terms)

@@ -1,0 +1,87 @@
+"""Raw rows as a source of features: each block is mapped when it is read, and none is kept."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data import Bounds, RowSource, TableSource
+from ..data.memory import real_numbers
+from ..data.source import Array
+from ..errors import BoundsError, DataError
+from .cells import numbers, raw_column
+from .mapping import FeatureMap
+
+_TABLES = ("pandas", "polars", "pyarrow")
+
+
+def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource:
+    """Return the features of a table or an array as a source of rows; ``target`` is a column name or the values."""
+    if target is None:
+        raise DataError(
+            "a fit requires y to be passed, but the target y is None. Pass the targets, or the name of their column."
+        )
+    rows = table if type(table).__module__.partition(".")[0] in _TABLES else _matrix(table)
+    n_rows = rows.num_rows if hasattr(rows, "num_rows") else len(rows)
+    if n_rows < 1:
+        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
+    feature_map.transform(_slice(rows, 0, 0))  # refuses wrong columns before anything is planned
+    if isinstance(target, str):
+        if isinstance(rows, np.ndarray):
+            raise DataError(f"y={target!r} names a column, but X is not a table.")
+        if target in feature_map.raw_columns:
+            raise DataError(f"y={target!r} is also a feature; leave it out of the feature map.")
+        return TableSource(
+            n_rows, feature_map.names, lambda a, b: mapped_block(feature_map, target, _slice(rows, a, b))
+        )
+    vector = real_numbers(target, "y")
+    if vector.shape != (n_rows,):
+        raise DataError(f"X has {n_rows} rows but y has shape {vector.shape}; it must be ({n_rows},).")
+    return TableSource(n_rows, feature_map.names, lambda a, b: (feature_map.transform(_slice(rows, a, b)), vector[a:b]))
+
+
+def mapped_block(feature_map: FeatureMap, target: str, block: Any) -> tuple[Array, Array]:
+    """Return features and target of a block of raw rows. Pure, and importable where a block is read elsewhere."""
+    return feature_map.transform(block), numbers(target, raw_column(block, target))
+
+
+def finite_features(feature_map: FeatureMap, rows: Any) -> Array:
+    """Return the features of some rows, or say of how many a cell is missing."""
+    features = feature_map.transform(rows)
+    bad = int(np.isnan(features).any(axis=1).sum())
+    if bad or not len(features):
+        what = f"has missing or infinite values in {bad} of {len(features)} rows" if bad else "has no rows"
+        raise DataError(f"X {what}; a prediction needs every cell for which the feature map has no replacement.")
+    return features
+
+
+def mapped_bounds(feature_map: FeatureMap, bounds: Bounds | None) -> Bounds:
+    """Return the bounds of the features, with the target's range and the norm that ``bounds`` may add."""
+    if bounds is not None and not isinstance(bounds, Bounds):
+        raise BoundsError(f"bounds={bounds!r} must be a dpols.Bounds.")
+    if bounds is not None and bounds.features is not None:
+        raise BoundsError("bounds has ranges of features, but these come from feature_map; give them there only.")
+    derived = feature_map.bounds(x_norm=None if bounds is None else bounds.x_norm)
+    if bounds is None or (bounds.target is None and bounds.y_abs is None):
+        if derived.target is None:
+            raise BoundsError(
+                "the range of the target is required: pass target=(low, high) to the feature map, of public knowledge."
+            )
+        return derived
+    if derived.target is not None:
+        raise BoundsError("the target's range is given by bounds and by feature_map; give it once.")
+    return replace(derived, target=bounds.target, y_abs=bounds.y_abs)
+
+
+def _slice(rows: Any, start: int, stop: int) -> Any:
+    if hasattr(rows, "iloc"):
+        return rows.iloc[start:stop]
+    if isinstance(rows, np.ndarray):
+        return rows[start:stop]
+    return rows.slice(start, stop - start)
+
+
+def _matrix(table: Any) -> Array:
+    if isinstance(table, np.ndarray):
+        return table
+    return np.array(table, dtype=object)
