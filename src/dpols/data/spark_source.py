@@ -1,0 +1,96 @@
+"""Rows in Spark: each partition goes through mapInArrow, which returns one row with the sums of the partition.
+
+Sums come back as the result of a query and never through an accumulator, which a repeated task would raise twice.
+"""
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from ..errors import DataError
+from .arrow import split_batch
+from .columns import feature_names, require_numeric
+from .partitions import Block, ReadBlocks, no_rows, sum_partition
+from .source import Kernel, Total, add_up
+
+_SCHEMA = "part long, total binary"
+_ADDED_AT_ONCE = 32
+# Ten thousand partitions of this size are below Spark's default limit of 1 GiB for the results of a query.
+_SMALL_TOTAL = 1 << 16
+
+
+@dataclass(frozen=True, repr=False)
+class SparkSource:
+    """The rows of a query, of which ``read`` makes blocks, one partition's record batches at a time."""
+
+    query: Any
+    read: ReadBlocks
+    n_rows: int
+    n_features: int
+    columns: tuple[str, ...]
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        sums = self.query.mapInArrow(partial(_sum_batches, self.read, self.n_features, kernel, args), _SCHEMA)
+        zeros = kernel(*no_rows(self.n_features), *args)
+        if sum(value.nbytes for value in zeros) > _SMALL_TOTAL:
+            # Neighbours are added on the workers first: all of them at once might not fit into the driver.
+            groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
+            sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
+        rows = sorted(sums.collect(), key=lambda row: row["part"])
+        return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
+
+
+def spark_source(table: Any, target: Any) -> SparkSource:
+    """Return the rows of a Spark DataFrame; ``target`` is the name of a column, or None."""
+    from pyspark.sql.functions import col
+    from pyspark.sql.types import BooleanType, NumericType
+
+    if not isinstance(target, str | None):
+        raise DataError(
+            "y must be the name of a column where X is a Spark DataFrame: its rows have no order in which they could "
+            "be matched with targets."
+        )
+    features = feature_names(table.columns, target)
+    wanted = [*features, target] if isinstance(target, str) else features
+    numeric = {field.name for field in table.schema.fields if isinstance(field.dataType, NumericType | BooleanType)}
+    require_numeric([name for name in wanted if name not in numeric], wanted)
+    # Names may hold dots and quotes, so that what goes to the workers has names of its own.
+    plain = [f"c{i}" for i in range(len(wanted))]
+    quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
+    query = table.select(*(col(name).cast("double").alias(c) for name, c in zip(quoted, plain, strict=True)))
+    read = partial(_batch_blocks, plain[: len(features)], plain[-1] if isinstance(target, str) else None)
+    return SparkSource(query, read, table.count(), len(features), tuple(features))
+
+
+def _sum_batches(
+    read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...], batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Sum one partition on a worker."""
+    from pyspark import TaskContext
+
+    total = sum_partition(read, n_features, kernel, args, batches)
+    yield _record(TaskContext.get().partitionId(), total)
+
+
+def _add_neighbours(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add sums of neighbouring partitions on a worker, in their order."""
+    found = [row for batch in batches for row in batch.to_pylist()]
+    found.sort(key=lambda row: row["part"])
+    for number, rows in groupby(found, key=lambda row: row["neighbours"]):
+        yield _record(number, add_up(pickle.loads(row["total"]) for row in rows))
+
+
+def _record(part: int, total: Total) -> Any:
+    """Return a sum as a record batch of one row."""
+    import pyarrow
+
+    columns = [pyarrow.array([part], pyarrow.int64()), pyarrow.array([pickle.dumps(total)], pyarrow.binary())]
+    return pyarrow.RecordBatch.from_arrays(columns, names=["part", "total"])
+
+
+def _batch_blocks(features: Sequence[str], target: str | None, batches: Iterable[Any]) -> Iterator[Block]:
+    for batch in batches:
+        yield split_batch(batch, features, target, {})
