@@ -48,7 +48,7 @@ def split_batch(
     return block.T, values
 
 
-def with_constants(batch: Any, names: Sequence[str], constants: Mapping[str, str]) -> Any:
+def with_constants(batch: Any, names: Sequence[str], constants: Mapping[str, str | float]) -> Any:
     """Return a record batch, or an array with these columns, as a table with more columns, one value in each."""
     arrow = pyarrow()
     if isinstance(batch, np.ndarray):

@@ -1,6 +1,7 @@
 """Raw rows as a source of features: each block is mapped when it is read, and none is kept."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..data.memory import real_numbers
 from ..data.source import Array
 from ..errors import BoundsError, DataError
 from .cells import numbers, raw_column
+from .columns import Categorical
 from .mapping import FeatureMap
 
 _TABLES = ("pandas", "polars", "pyarrow")
@@ -17,6 +19,13 @@ _TABLES = ("pandas", "polars", "pyarrow")
 
 def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource:
     """Return the features of a table or an array as a source of rows; ``target`` is a column name or the values."""
+    if hasattr(table, "mapped"):
+        if target is not None or table.target is None:
+            raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
+        text = [name for name in feature_map.raw_columns if isinstance(feature_map.columns[name], Categorical)]
+        make = partial(mapped_block, feature_map, table.target)
+        source: RowSource = table.mapped(feature_map.raw_columns, feature_map.names, make, text)
+        return source
     if target is None:
         raise DataError(
             "a fit requires y to be passed, but the target y is None. Pass the targets, or the name of their column."

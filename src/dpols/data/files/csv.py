@@ -30,11 +30,11 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
 
 
 def batches(
-    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
 ) -> Iterator[Any]:
     """Yield record batches of some lines; ``threads`` converts columns side by side."""
-    table = _parsed(file, _names_and_start(file)[0], names, part, threads=threads)
-    wrong = [] if text else [field.name for field in table.schema if not holds_numbers(field.type)]
+    table = _parsed(file, _names_and_start(file)[0], names, part, threads=threads, text=text)
+    wrong = [field.name for field in table.schema if field.name not in text and not holds_numbers(field.type)]
     if wrong:
         raise DataTypeError(
             f"column {', '.join(map(repr, wrong))} of {file.path!r} holds text that is no numbers, or not everywhere. "
@@ -88,22 +88,35 @@ def _count(file: Stamp, all_names: Sequence[str], names: Sequence[str], run: tup
     return int(_parsed(file, all_names, names, run, threads=False).num_rows)
 
 
-def _parsed(file: Stamp, all_names: Sequence[str], names: Sequence[str], run: tuple[int, ...], *, threads: bool) -> Any:
-    """Return the named columns of some lines as a table, each of the type that pyarrow takes it for."""
+def _parsed(
+    file: Stamp,
+    all_names: Sequence[str],
+    names: Sequence[str],
+    run: tuple[int, ...],
+    *,
+    threads: bool,
+    text: Sequence[str] = (),
+) -> Any:
+    """Return the named columns of some lines as a table: text where it is asked for, else what pyarrow takes it for.
+
+    pyarrow judges by all lines at once. For numbers that makes no difference but whether they are refused; the meaning
+    of a text such as "007" or "NA" would depend on other rows.
+    """
     arrow = pyarrow()
     from pyarrow import csv as arrow_csv
 
     start, stop = run
     with open(file.path, "rb") as lines:
         lines.seek(start)
-        text = lines.read(stop - start)
+        content = lines.read(stop - start)
     # One block, since pyarrow would cut others at newlines inside of values.
-    reading = arrow_csv.ReadOptions(column_names=all_names, use_threads=threads, block_size=len(text) + 1)
+    reading = arrow_csv.ReadOptions(column_names=all_names, use_threads=threads, block_size=len(content) + 1)
     parsing = arrow_csv.ParseOptions(newlines_in_values=True)
+    converting = arrow_csv.ConvertOptions(
+        include_columns=list(names), column_types={name: arrow.string() for name in text if name in names}
+    )
     try:
-        return arrow_csv.read_csv(
-            arrow.BufferReader(text), reading, parsing, arrow_csv.ConvertOptions(include_columns=list(names))
-        )
+        return arrow_csv.read_csv(arrow.BufferReader(content), reading, parsing, converting)
     except arrow.ArrowException as error:
         file.check()
         raise DataError(f"{file.path!r} {_without_values(str(error))}") from None

@@ -20,11 +20,12 @@ class Format(Protocol):
         """Return the parts that make up the file."""
 
     def batches(
-        self, file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool, text: bool
+        self, file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool, text: Sequence[str]
     ) -> Iterator[Any]:
         """Yield the named columns of a part, in this order, as record batches or arrays of at most 64k rows.
 
-        ``threads`` allows the reader threads of its own; with ``text`` columns need not hold numbers.
+        ``threads`` allows the reader threads of its own. The columns in ``text`` need not hold numbers; where the
+        format has no types, their cells are read as text, whatever they look like.
         """
 
 

@@ -23,7 +23,7 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
 
 
 def batches(
-    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
 ) -> Iterator[Any]:
     """Yield slices of some record batches; ``threads`` decompresses columns side by side."""
     with _opened(file, names, threads=threads) as reader:

@@ -28,7 +28,7 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
 
 
 def batches(
-    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
 ) -> Iterator[Array]:
     """Yield some rows as arrays: views of the file where the columns lie side by side and are of real numbers."""
     array = _mapped(file)

@@ -25,7 +25,7 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
 
 
 def batches(
-    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: bool = False
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
 ) -> Iterator[Any]:
     """Yield record batches of some row groups; ``threads`` decodes columns side by side."""
     arrow = pyarrow()

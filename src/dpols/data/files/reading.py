@@ -54,12 +54,17 @@ class FileSource:
         alone = len(self.tasks) == 1
         return add_up(map_blocks(partial(_sum, kernel=kernel, args=args, threads=alone), self.tasks))
 
-    def mapped(self, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block]) -> "FileSource":
-        """Return a source of other features: ``make`` turns a table of the raw columns into features and target."""
+    def mapped(
+        self, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block], text: Sequence[str] = ()
+    ) -> "FileSource":
+        """Return a source of other features: ``make`` turns a table of the raw columns into features and target.
+
+        The raw columns in ``text`` need not hold numbers.
+        """
         unknown = [name for name in raw if name not in self.columns]
         if unknown:
             raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
-        tasks = (replace(task, features=tuple(raw), make=make) for task in self.tasks)
+        tasks = (replace(task, features=tuple(raw), make=make, text=tuple(text)) for task in self.tasks)
         return FileSource(self.path, tuple(columns), self.target, tuple(tasks))
 
 

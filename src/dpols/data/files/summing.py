@@ -20,11 +20,11 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
     task.file.check()
     n_rows = 0
     constants = dict(task.constants)
-    numbers = {} if task.make else {name: number(value) for name, value in constants.items()}
-    for batch in FORMATS[task.kind].batches(task.file, task.part, task.names, threads=threads, text=bool(task.make)):
+    numbers = {name: number(value) for name, value in constants.items() if name not in task.text}
+    for batch in FORMATS[task.kind].batches(task.file, task.part, task.names, threads=threads, text=task.text):
         n_rows += len(batch)
         if task.make is not None:
-            yield task.make(with_constants(batch, task.names, constants))
+            yield task.make(with_constants(batch, task.names, {**constants, **numbers}))
         else:
             yield split_batch(batch, task.features, task.target, numbers)
     task.file.check()

@@ -51,6 +51,7 @@ class FileTask:
     target: str | None
     constants: tuple[tuple[str, str], ...] = ()  # columns that the names of folders give
     make: Callable[[Any], Block] | None = None  # makes a block of a table with these columns; by default they are it
+    text: tuple[str, ...] = ()  # columns that need not hold numbers
 
     @property
     def names(self) -> list[str]:
