@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, DataTypeError
+from .arrow_stream import stream_source
 from .columns import feature_names, require_numeric
+from .engines import ENGINES, engine_source
+from .kinds import is_source, library_of, refuse_one_shot
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import map_blocks
 
@@ -72,12 +75,19 @@ def as_source(table: Any, target: Any) -> RowSource:
 
     Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
     """
-    kind = type(table).__module__.partition(".")[0]
+    refuse_one_shot(table)
+    if is_source(table):
+        return _own_target(table, target)
+    kind = library_of(table)
+    if kind in ENGINES:
+        return engine_source(kind, table, target)
     readers: dict[str, Callable[[Any, list[str]], Callable[[int, int], Array]]] = {
         "pandas": _pandas_reader,
         "polars": _polars_reader,
         "pyarrow": _pyarrow_reader,
     }
+    if kind not in readers and hasattr(table, "__arrow_c_stream__"):
+        return stream_source(table, target)
     if kind not in readers:
         rows = real_numbers(table, "features")
         return ArraySource(rows, _zeros(rows.shape[:1]) if target is None else real_numbers(target, "target"))
@@ -92,6 +102,13 @@ def as_source(table: Any, target: Any) -> RowSource:
         values = lambda start, stop: vector[start:stop]  # noqa: E731
     read_features = readers[kind](table, features)
     return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
+
+
+def _own_target(source: Any, target: Any) -> RowSource:
+    if target is not None:
+        raise DataError("y must be None where X is a source of rows, which has its own target.")
+    found: RowSource = source
+    return found
 
 
 def _zeros(shape: tuple[int, ...]) -> Array:

@@ -1,8 +1,9 @@
 """Blocks on a thread pool, with BLAS held at one thread each: fastest for tall, thin and for small matrices."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
@@ -64,6 +65,26 @@ def map_blocks(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
             yield from map(work, items)
         else:
             yield from _pool(os.getpid(), workers).map(work, items)
+
+
+def map_stream(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Apply ``work`` to items as they come and yield the results in order; only a few items are held at a time."""
+    workers = worker_count()
+    waiting: deque[Future[Result]] = deque()
+    with one_blas_thread():
+        if workers == 1:
+            yield from map(work, items)
+            return
+        try:
+            for item in items:
+                waiting.append(_pool(os.getpid(), workers).submit(work, item))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,83 @@
+"""Rows of anything that streams Arrow batches again and again, such as a query of duckdb or ibis.
+
+Each pass asks for the stream anew and holds no more than a few of its batches.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..errors import DataError, DpolsError
+from .arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
+from .columns import feature_names, require_numeric
+from .source import Array, Kernel, Total, add_up
+from .threads import map_stream
+
+
+@dataclass(frozen=True, repr=False)
+class StreamSource:
+    """Rows of an object that offers an Arrow stream, read anew in every pass."""
+
+    stream: Any
+    n_rows: int
+    columns: tuple[str, ...]
+    target: str | None
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns)
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        work = partial(_sum, features=self.columns, target=self.target, kernel=kernel, args=args)
+        return add_up(map_stream(work, _blocks(self.stream)))
+
+
+def stream_source(stream: Any, target: Any) -> StreamSource:
+    """Return the rows of an object that offers an Arrow stream; ``target`` is the name of a column, or None."""
+    if not isinstance(target, str | None):
+        raise DataError(
+            "y must be the name of a column where X is a query: its rows have no order in which they could be matched "
+            "with targets."
+        )
+    with _opened(stream) as reader:
+        kinds = dict(zip(reader.schema.names, reader.schema.types, strict=True))
+        features = feature_names(reader.schema.names, target)
+        wanted = [*features, *filter(None, [target])]
+        require_numeric([name for name in wanted if not holds_numbers(kinds[name])], wanted)
+        n_rows = sum(batch.num_rows for batch in reader)
+    return StreamSource(stream, n_rows, tuple(features), target)
+
+
+def _blocks(stream: Any) -> Iterator[Any]:
+    """Yield the stream's batches, none of more than a block."""
+    empty = True
+    with _opened(stream) as reader:
+        for batch in reader:
+            for start in range(0, batch.num_rows, BLOCK_ROWS):
+                empty = False
+                yield batch.slice(start, BLOCK_ROWS)
+    if empty:
+        raise DataError("X gave no rows in a pass; it must give the same rows each time. Write them to a file.")
+
+
+@contextmanager
+def _opened(stream: Any) -> Iterator[Any]:
+    """Open a stream; where it fails, say so without what its message may quote."""
+    arrow = pyarrow()
+    try:
+        with arrow.RecordBatchReader.from_stream(stream) as reader:
+            yield reader
+    except (DpolsError, GeneratorExit):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"X could not be read: its query or stream failed with {type(error).__name__}. Run it by itself to see why."
+        ) from None
+
+
+def _sum(
+    batch: Any, *, features: tuple[str, ...], target: str | None, kernel: Kernel, args: tuple[Any, ...]
+) -> tuple[tuple[Array, ...], int]:
+    return kernel(*split_batch(batch, features, target, {}), *args), batch.num_rows

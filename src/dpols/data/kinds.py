@@ -1,0 +1,42 @@
+"""What kind of rows an object holds, told without importing the library that it comes from."""
+
+from typing import Any
+
+from ..errors import DataTypeError
+
+IN_MEMORY = ("pandas", "polars", "pyarrow")
+_KNOWN = (*IN_MEMORY, "pyspark", "dask")
+_LAZY = {"RecordBatchReader", "Dataset", "Scanner", "LazyFrame"}
+_REMEDIES = {
+    "pyarrow": "read it into a pyarrow table, or write it to a Parquet file and pass dpols.read(path, target=...)",
+    "polars": "call collect(), or sink_parquet(path) and pass dpols.read(path, target=...)",
+}
+
+
+def library_of(rows: Any) -> str:
+    """Return the package of an object's class, or of the class among those it is derived from that is known here."""
+    packages = [base.__module__.partition(".")[0] for base in type(rows).__mro__]
+    return next((package for package in packages if package in _KNOWN), packages[0])
+
+
+def is_source(rows: Any) -> bool:
+    """Return whether an object is a source of rows."""
+    return callable(getattr(rows, "total", None)) and hasattr(rows, "n_features")
+
+
+def is_table(rows: Any) -> bool:
+    """Return whether an object has rows and named columns, be it in memory or as a stream of record batches."""
+    if library_of(rows) in IN_MEMORY:
+        return len(getattr(rows, "shape", ())) == 2
+    return hasattr(rows, "__arrow_c_stream__")
+
+
+def refuse_one_shot(rows: Any) -> None:
+    """Refuse what can be read only once, or only as a whole, since a fit reads the rows several times."""
+    library = library_of(rows)
+    names = {base.__name__ for base in type(rows).__mro__}
+    if hasattr(rows, "__next__") or (library in _REMEDIES and names & _LAZY):
+        remedy = _REMEDIES.get(library, "pass an array or a table")
+        raise DataTypeError(
+            f"X is of type {type(rows).__name__}, which cannot be read several times as a fit does; {remedy}."
+        )
