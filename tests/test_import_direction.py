@@ -27,17 +27,17 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "plain_data": set(),
     "feature_map": {"data", "plain_data", "errors"},
     "report": {"plain_data", "privacy", "errors"},
-    "budget_ledger": {"privacy", "errors"},
+    "ledger": {"privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},
     "reference": {"data", "linalg", "errors"},
     "synthetic": {"data", "randomness", "errors"},
     "utility": {"privacy", "errors"},
     "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
-FITTING = {"algorithms", "feature_map", "data", "randomness", "privacy", "report", "statistics", "errors"}
+FITTING = {"algorithms", "feature_map", "ledger", "data", "randomness", "privacy", "report", "statistics", "errors"}
 ESTIMATORS = {
     "fitting": FITTING,
-    "estimators": {*FITTING, "fitting", "plain_data", "budget_ledger", "model_file"},
+    "estimators": {*FITTING, "fitting", "plain_data", "ledger", "model_file"},
     "named_estimators": {"estimators", "algorithms", "data", "errors"},
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .errors import DpolsError
     from .estimators import PrivateLinearRegression
     from .feature_map import Categorical, Factor, FeatureMap, Numeric
+    from .ledger import BudgetLedger
     from .named_estimators import (
         AdaptiveIHMRegression,
         AdaSSPRegression,
@@ -43,6 +44,7 @@ _HOME = {
         ".named_estimators",
     ),
     "Bounds": ".data",
+    "BudgetLedger": ".ledger",
     "DpolsError": ".errors",
     **dict.fromkeys(("Categorical", "Factor", "FeatureMap", "Numeric"), ".feature_map"),
     "PrivacyBudget": ".privacy",
@@ -57,6 +59,7 @@ __all__ = [
     "AdaptiveIHMRegression",
     "BoostedAdaSSPRegression",
     "Bounds",
+    "BudgetLedger",
     "Categorical",
     "DPGDRegression",
     "DpolsError",

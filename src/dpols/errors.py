@@ -37,6 +37,10 @@ class ModelFileError(DpolsError, ValueError):
     """A model file is damaged, incomplete or from a newer version."""
 
 
+class LedgerError(DpolsError, RuntimeError):
+    """A budget ledger cannot be read or written, or is not what was written."""
+
+
 class MissingExtraError(DpolsError, ImportError):
     """An optional package is needed; the message names the extra to install."""
 
@@ -46,3 +50,7 @@ class MissingExtraError(DpolsError, ImportError):
 
 class NumericWarning(UserWarning):
     """A fit runs in floating point, where the guarantee holds in the real-number model only."""
+
+
+class NotPrivateWarning(UserWarning):
+    """What was asked for is computed from the data itself, without noise and without a charge."""

@@ -1,0 +1,235 @@
+"""What the rows of a ledger say, and what they add up to."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from ..errors import LedgerError
+from ..privacy import (
+    FailureAllowance,
+    GaussianRelease,
+    MixingRelease,
+    Neighbours,
+    OpaqueRelease,
+    PrivacyBudget,
+    Release,
+)
+from ..privacy.filter import Caps, Charge
+from .store import Content, Row
+
+Groups = tuple[tuple[Release, ...], ...]
+
+_KINDS: dict[str, type[Release]] = {
+    "gaussian": GaussianRelease,
+    "mixing": MixingRelease,
+    "failure": FailureAllowance,
+    "opaque": OpaqueRelease,
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge, as the ledger holds it.
+
+    A row of the data enters one of the ``groups`` of releases only, most often the only one. ``whole`` says that the
+    entry took the whole ledger.
+    """
+
+    number: int
+    time: str
+    what: str
+    groups: Groups
+    charge: Charge
+    whole: bool
+    sha256: str
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Every release of the entry."""
+        return tuple(release for group in self.groups for release in group)
+
+
+@dataclass(frozen=True)
+class State:
+    """What a ledger allows, and what has been charged so far; sums are exact."""
+
+    budget: PrivacyBudget
+    neighbours: Neighbours
+    failure_share: float
+    caps: Caps
+    gaussian: Fraction = Fraction(0)
+    leak: Fraction = Fraction(0)
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether one entry took the whole ledger."""
+        return any(entry.whole for entry in self.entries)
+
+    @property
+    def used(self) -> float:
+        """Which share of the ledger is gone: the larger of those of its Gaussian part and of its leak."""
+        return 1.0 if self.closed else float(max(self.gaussian, self.leak))
+
+    @property
+    def zero_out_budget(self) -> PrivacyBudget:
+        """The zero-out budget that implies the ledger's."""
+        return self.budget.for_zero_out(self.neighbours)
+
+    def allows(self, charge: Charge) -> bool:
+        """Whether a charge fits beside all earlier ones."""
+        if self.closed or math.inf in (charge.gaussian, charge.leak):
+            return False
+        epsilon, delta = self.caps.black_boxes
+        return (
+            self.gaussian + Fraction(charge.gaussian) <= 1
+            and self.leak + Fraction(charge.leak) <= 1
+            and self.epsilon + Fraction(charge.epsilon) <= Fraction(epsilon)
+            and self.delta + Fraction(charge.delta) <= Fraction(delta)
+        )
+
+
+def created(budget: PrivacyBudget, neighbours: Neighbours, failure_share: float, caps: Caps) -> Content:
+    """Return the first row of a ledger."""
+    return {
+        "kind": "created",
+        "time": _now(),
+        "neighbours": str(neighbours),
+        "failure_share": failure_share,
+        "black_boxes": list(caps.black_boxes),
+        **_capped(budget, caps),
+    }
+
+
+def raised(budget: PrivacyBudget, caps: Caps) -> Content:
+    """Return the row of a higher cap."""
+    return {"kind": "cap", "time": _now(), **_capped(budget, caps)}
+
+
+def charged(what: str, groups: Groups, charge: Charge, whole: bool) -> Content:
+    """Return the row of a charge."""
+    return {
+        "kind": "charge",
+        "time": _now(),
+        "what": what,
+        "groups": [releases_to_data(group) for group in groups],
+        "charge": asdict(charge),
+        "whole": whole,
+    }
+
+
+def state_of(rows: Sequence[Row]) -> State:
+    """Add up all rows of a ledger."""
+    try:
+        state = _opened(rows[0].content)
+        entries = [_entry(row) for row in rows[1:] if row.content["kind"] == "charge"]
+        for row in rows[1:]:
+            if row.content["kind"] == "cap":
+                state = _recapped(state, row.content)
+            else:
+                state = _plus(state, Charge(**row.content["charge"]))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise LedgerError(f"the ledger has a row that this dpols cannot read ({type(error).__name__}).") from None
+    return replace(state, entries=tuple(entries))
+
+
+def releases_to_data(releases: Iterable[Release]) -> list[dict[str, Any]]:
+    """Return releases as plain data, equal ones together."""
+    return [
+        {
+            "kind": next(name for name, cls in _KINDS.items() if isinstance(release, cls)),
+            "times": times,
+            **{name: _finite(value) for name, value in asdict(release).items()},
+        }
+        for release, times in Counter(releases).items()
+    ]
+
+
+def _releases_from_data(data: Iterable[dict[str, Any]]) -> tuple[Release, ...]:
+    releases: list[Release] = []
+    for line in data:
+        parameters: dict[str, Any] = {
+            name: _number(value) for name, value in line.items() if name not in ("kind", "times")
+        }
+        releases += [_KINDS[line["kind"]](**parameters)] * int(line["times"])
+    return tuple(releases)
+
+
+def _opened(content: Content) -> State:
+    if content["kind"] != "created":
+        raise ValueError("a ledger starts with its creation")
+    return State(
+        budget=PrivacyBudget(content["epsilon"], content["delta"]),
+        neighbours=Neighbours.of(content["neighbours"]),
+        failure_share=float(content["failure_share"]),
+        caps=_caps(content, tuple(content["black_boxes"])),
+    )
+
+
+def _recapped(state: State, content: Content) -> State:
+    """Express what has been charged in shares of the new caps."""
+    caps = _caps(content, state.caps.black_boxes)
+    ratio = Fraction(caps.multiplier) / Fraction(state.caps.multiplier)
+    leaks = Fraction(state.caps.leak) / Fraction(caps.leak) if caps.leak else Fraction(1)
+    return replace(
+        state,
+        budget=PrivacyBudget(content["epsilon"], content["delta"]),
+        caps=caps,
+        gaussian=state.gaussian * ratio * ratio,
+        leak=state.leak * leaks,
+    )
+
+
+def _plus(state: State, charge: Charge) -> State:
+    return replace(
+        state,
+        gaussian=state.gaussian + Fraction(charge.gaussian),
+        leak=state.leak + Fraction(charge.leak),
+        epsilon=state.epsilon + Fraction(charge.epsilon),
+        delta=state.delta + Fraction(charge.delta),
+    )
+
+
+def _entry(row: Row) -> Entry:
+    content = row.content
+    return Entry(
+        number=row.number,
+        time=content["time"],
+        what=content["what"],
+        groups=tuple(_releases_from_data(group) for group in content["groups"]),
+        charge=Charge(**content["charge"]),
+        whole=content["whole"],
+        sha256=row.sha256,
+    )
+
+
+def _capped(budget: PrivacyBudget, caps: Caps) -> Content:
+    return {
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "multiplier": _finite(caps.multiplier),
+        "leak": caps.leak,
+    }
+
+
+def _caps(content: Content, black_boxes: tuple[float, float]) -> Caps:
+    return Caps(_number(content["multiplier"]), float(content["leak"]), black_boxes)
+
+
+def _finite(value: float) -> float | str:
+    """Return a number as JSON can hold it, which knows no infinity."""
+    return "inf" if value == math.inf else value
+
+
+def _number(value: Any) -> Any:
+    return math.inf if value == "inf" else value
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,145 @@
+"""One SQLite file that several processes append to, one at a time; every row carries the hash of the one before it.
+
+A row is appended in a transaction that holds the write lock from its first look at the file until the row is on disk,
+so that no two writers decide from the same state. Changing, deleting or inserting a row breaks the chain; cutting rows
+off the end is found by the head that is kept beside them. Who can write the file can also forge chain and head as a
+whole, or put an old copy back: only a head that was noted elsewhere finds that.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..errors import LedgerError
+
+Content = dict[str, Any]
+
+_FORMAT = 0x44504C47  # "DPLG", by which SQLite files tell what they are
+_VERSION = 1
+_PATIENCE = 120.0  # seconds to wait for other writers
+_START = "0" * 64
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the history."""
+
+    number: int
+    content: Content
+    sha256: str
+
+    @property
+    def head(self) -> str:
+        """The number and hash of this row: note it down, and later changes up to here can be found."""
+        return f"{self.number}:{self.sha256}"
+
+
+class Store:
+    """The file. Nothing is kept open between calls, so that copies of it can be sent to other processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def create(self, content: Content) -> bool:
+        """Write the first row unless there is one; return whether it was written."""
+        if not self.path.parent.is_dir():
+            raise LedgerError(f"the folder of ledger {str(self.path)!r} does not exist; make it first.")
+        with self._writing("rwc") as connection:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return False
+            connection.execute(f"PRAGMA application_id = {_FORMAT}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+            connection.execute(
+                "CREATE TABLE history (number INTEGER PRIMARY KEY, content TEXT NOT NULL, sha256 TEXT NOT NULL)"
+            )
+            connection.execute("CREATE TABLE head (number INTEGER NOT NULL, sha256 TEXT NOT NULL)")
+            connection.execute("INSERT INTO head VALUES (0, ?)", (_START,))
+            _append(connection, [], content)
+            return True
+
+    def append(self, content_after: Callable[[list[Row]], Content]) -> Row:
+        """Append the row that follows from all rows so far; when this returns, the row is on disk."""
+        with self._writing("rw") as connection:
+            rows = self._checked_rows(connection)
+            return _append(connection, rows, content_after(rows))
+
+    def rows(self) -> list[Row]:
+        """Return all rows; LedgerError is raised where the chain is broken."""
+        with self._errors(), closing(self._connect("ro")) as connection:
+            connection.execute("BEGIN")
+            return self._checked_rows(connection)
+
+    @contextmanager
+    def _writing(self, mode: str) -> Iterator[sqlite3.Connection]:
+        with self._errors(), closing(self._connect(mode)) as connection:
+            # Wait until the rows, and the name of a new file, have reached the disk.
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        if mode != "rwc" and not self.path.is_file():
+            raise LedgerError(f"there is no ledger {str(self.path)!r}; create one with epsilon=... and delta=... .")
+        uri = f"file:{quote(str(self.path))}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LedgerError(
+                f"ledger {str(self.path)!r} cannot be used ({error}), so nothing may be released. It must be a "
+                "ledger file on a disk with free space, and you need the right to write to it and to its folder."
+            ) from None
+
+    def _checked_rows(self, connection: sqlite3.Connection) -> list[Row]:
+        if connection.execute("PRAGMA application_id").fetchone()[0] != _FORMAT:
+            raise LedgerError(f"{str(self.path)!r} is not a dpols ledger.")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != _VERSION:
+            raise LedgerError(
+                f"ledger {str(self.path)!r} has version {version}, this dpols reads version {_VERSION}; upgrade dpols."
+            )
+        rows: list[Row] = []
+        for number, text, sha256 in connection.execute("SELECT number, content, sha256 FROM history ORDER BY number"):
+            before = rows[-1].sha256 if rows else _START
+            if number != len(rows) + 1 or sha256 != _hash(number, before, text):
+                raise self._broken(f"row {len(rows) + 1} is not what was written, or is missing")
+            rows.append(Row(number, json.loads(text), sha256))
+        if not rows or connection.execute("SELECT number, sha256 FROM head").fetchall() != [
+            (rows[-1].number, rows[-1].sha256)
+        ]:
+            raise self._broken(f"rows after row {len(rows)} are missing")
+        return rows
+
+    def _broken(self, what: str) -> LedgerError:
+        return LedgerError(
+            f"ledger {str(self.path)!r} has been changed: {what}. What has been spent cannot be known any more, so "
+            "nothing may be released; put back a copy with a head that was noted down."
+        )
+
+
+def _append(connection: sqlite3.Connection, rows: list[Row], content: Content) -> Row:
+    number, before = len(rows) + 1, rows[-1].sha256 if rows else _START
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    row = Row(number, json.loads(text), _hash(number, before, text))
+    connection.execute("INSERT INTO history VALUES (?, ?, ?)", (number, text, row.sha256))
+    connection.execute("UPDATE head SET number = ?, sha256 = ?", (number, row.sha256))
+    return row
+
+
+def _hash(number: int, before: str, text: str) -> str:
+    return hashlib.sha256(f"{number}\n{before}\n{text}".encode()).hexdigest()
