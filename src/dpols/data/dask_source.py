@@ -27,10 +27,16 @@ class DaskSource:
     n_rows: int
     n_features: int
     columns: tuple[str, ...] | None = None
-    client: Any = None  # without one Dask chooses: the current client, or else threads
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        return _total(self.partitions, self.read, self.n_features, self.client, kernel, *args)
+        return _total(self.partitions, self.read, self.n_features, kernel, args)
+
+
+def sum_on_client(
+    client: Any, tasks: Sequence[Any], read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]
+) -> Total:
+    """Sum a kernel over the blocks that ``read`` makes of each task, on the workers of a distributed client."""
+    return _total([(task,) for task in tasks], read, n_features, kernel, args, client)
 
 
 def dask_source(table: Any, target: Any) -> DaskSource:
@@ -83,16 +89,17 @@ def _array_source(table: Any, target: Any) -> DaskSource:
                 raise DataError(f"X has {sum(lengths)} rows but y has {vector.shape[0]} values; they must be equal.")
             vector = vector.rechunk((lengths,))
         pieces = _paired(pieces, vector.to_delayed())
-    n_rows = sum(lengths) if known else _total(pieces, _array_blocks, n_features, None, count_only).n_rows
+    n_rows = sum(lengths) if known else _total(pieces, _array_blocks, n_features, count_only, ()).n_rows
     return DaskSource(pieces, _array_blocks, int(n_rows), int(n_features))
 
 
 def _vector(target: Any) -> Any:
     """Return targets as a Dask vector."""
-    from dask import array
+    from dask.array import from_array
 
+    array: Any = from_array  # has no types
     target = getattr(target, "values", target)  # a Series as an array keeps its partitions
-    vector = target if hasattr(target, "to_delayed") else array.from_array(np.asarray(target), chunks=-1)
+    vector = target if hasattr(target, "to_delayed") else array(np.asarray(target), chunks=-1)
     vector = vector[:, 0] if vector.ndim == 2 and vector.shape[1] == 1 else vector
     if vector.ndim != 1:
         raise DataError(f"y has {vector.ndim} dimensions; expected one target for each row.")
@@ -111,10 +118,11 @@ def _total(
     partitions: Sequence[tuple[Any, ...]],
     read: ReadBlocks,
     n_features: int,
-    client: Any,
     kernel: Kernel,
-    *args: Any,
+    args: tuple[Any, ...],
+    client: Any = None,
 ) -> Total:
+    """Sum on the client, or where Dask would compute: on the current client, or else on threads."""
     dask = _dask()
     # One callable, since Dask would look for its own kind of objects in each argument.
     work = dask.delayed(partial(sum_partition, read, n_features, kernel, args), pure=False)

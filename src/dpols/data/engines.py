@@ -1,18 +1,43 @@
-"""Tables whose rows lie in partitions that an engine computes: Dask and Spark."""
+"""Engines that compute on workers: Dask and Spark, for their own tables and for the tasks that make up files."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from .source import RowSource
+from ..errors import ParameterError
+from .kinds import library_of
+from .partitions import ReadBlocks
+from .source import Kernel, RowSource, Total
 
 ENGINES = ("dask", "pyspark")
+SumTasks = Callable[[Sequence[Any], ReadBlocks, int, Kernel, tuple[Any, ...]], Total]
 
 
-def engine_source(library: str, table: Any, target: Any) -> RowSource:
+def engine_source(table: Any, target: Any) -> RowSource:
     """Return the rows of a table of Dask or Spark; a pass over them runs on the engine's workers."""
-    if library == "dask":
+    if library_of(table) == "dask":
         from .dask_source import dask_source
 
         return dask_source(table, target)
     from .spark_source import spark_source
 
     return spark_source(table, target)
+
+
+def task_engine(client: Any, spark: Any) -> SumTasks | None:
+    """Return how to sum over tasks on a distributed client or a Spark session; None where neither is given."""
+    if client is not None and spark is not None:
+        raise ParameterError("give client or spark, not both: one engine reads the files.")
+    if client is not None:
+        if not (library_of(client) == "distributed" and hasattr(client, "scheduler_info")):
+            raise ParameterError(f"client={client!r} must be a distributed.Client.")
+        from .dask_source import sum_on_client
+
+        return partial(sum_on_client, client)
+    if spark is not None:
+        if not (library_of(spark) == "pyspark" and hasattr(spark, "range")):
+            raise ParameterError(f"spark={spark!r} must be a pyspark.sql.SparkSession.")
+        from .spark_source import sum_on_session
+
+        return partial(sum_on_session, spark)
+    return None

@@ -25,10 +25,13 @@ def is_source(rows: Any) -> bool:
 
 
 def is_table(rows: Any) -> bool:
-    """Return whether an object has rows and named columns, be it in memory or as a stream of record batches."""
-    if library_of(rows) in IN_MEMORY:
-        return len(getattr(rows, "shape", ())) == 2
-    return hasattr(rows, "__arrow_c_stream__")
+    """Return whether an object is a table in memory, with rows and named columns."""
+    return library_of(rows) in IN_MEMORY and len(getattr(rows, "shape", ())) == 2
+
+
+def is_stream(rows: Any) -> bool:
+    """Return whether an object gives its rows as a stream of record batches, each time it is asked."""
+    return library_of(rows) not in _KNOWN and hasattr(rows, "__arrow_c_stream__")
 
 
 def refuse_one_shot(rows: Any) -> None:

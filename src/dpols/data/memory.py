@@ -10,7 +10,7 @@ from ..errors import DataError, DataTypeError
 from .arrow_stream import stream_source
 from .columns import feature_names, require_numeric
 from .engines import ENGINES, engine_source
-from .kinds import is_source, library_of, refuse_one_shot
+from .kinds import is_source, is_stream, library_of, refuse_one_shot
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import map_blocks
 
@@ -80,13 +80,13 @@ def as_source(table: Any, target: Any) -> RowSource:
         return _own_target(table, target)
     kind = library_of(table)
     if kind in ENGINES:
-        return engine_source(kind, table, target)
+        return engine_source(table, target)
     readers: dict[str, Callable[[Any, list[str]], Callable[[int, int], Array]]] = {
         "pandas": _pandas_reader,
         "polars": _polars_reader,
         "pyarrow": _pyarrow_reader,
     }
-    if kind not in readers and hasattr(table, "__arrow_c_stream__"):
+    if is_stream(table):
         return stream_source(table, target)
     if kind not in readers:
         rows = real_numbers(table, "features")

@@ -40,9 +40,7 @@ def count_only(_features: Array, _target: Array) -> tuple[Array, ...]:
 def require_same_length(features: Any, target: Any) -> None:
     """Refuse a partition whose rows and targets differ in number."""
     if len(features) != len(target):
-        raise DataError(
-            f"a partition has {len(features)} rows of features but {len(target)} targets; partition them alike."
-        )
+        raise DataError("a partition of X and that of y differ in their number of rows; partition them alike.")
 
 
 def _split(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -33,14 +33,15 @@ class SparkSource:
     columns: tuple[str, ...]
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        sums = self.query.mapInArrow(partial(_sum_batches, self.read, self.n_features, kernel, args), _SCHEMA)
-        zeros = kernel(*no_rows(self.n_features), *args)
-        if sum(value.nbytes for value in zeros) > _SMALL_TOTAL:
-            # Neighbours are added on the workers first: all of them at once might not fit into the driver.
-            groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
-            sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
-        rows = sorted(sums.collect(), key=lambda row: row["part"])
-        return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
+        return _total(self.query, self.read, self.n_features, kernel, args)
+
+
+def sum_on_session(
+    session: Any, tasks: Sequence[Any], read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]
+) -> Total:
+    """Sum a kernel over the blocks that ``read`` makes of each task, on the workers of a Spark session."""
+    numbers = session.range(0, len(tasks), 1, len(tasks))  # a partition for each
+    return _total(numbers, partial(_task_blocks, tuple(tasks), read), n_features, kernel, args)
 
 
 def spark_source(table: Any, target: Any) -> SparkSource:
@@ -65,14 +66,25 @@ def spark_source(table: Any, target: Any) -> SparkSource:
     return SparkSource(query, read, table.count(), len(features), tuple(features))
 
 
+def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]) -> Total:
+    sums = query.mapInArrow(partial(_sum_batches, read, n_features, kernel, args), _SCHEMA)
+    zeros = kernel(*no_rows(n_features), *args)
+    if sum(value.nbytes for value in zeros) > _SMALL_TOTAL:
+        # Neighbours are added on the workers first: all of them at once might not fit into the driver.
+        groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
+        sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
+    rows = sorted(sums.collect(), key=lambda row: row["part"])
+    return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
+
+
 def _sum_batches(
     read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...], batches: Iterator[Any]
 ) -> Iterator[Any]:
     """Sum one partition on a worker."""
     from pyspark import TaskContext
 
-    total = sum_partition(read, n_features, kernel, args, batches)
-    yield _record(TaskContext.get().partitionId(), total)
+    task: Any = TaskContext.get()
+    yield _record(task.partitionId(), sum_partition(read, n_features, kernel, args, batches))
 
 
 def _add_neighbours(batches: Iterator[Any]) -> Iterator[Any]:
@@ -94,3 +106,9 @@ def _record(part: int, total: Total) -> Any:
 def _batch_blocks(features: Sequence[str], target: str | None, batches: Iterable[Any]) -> Iterator[Block]:
     for batch in batches:
         yield split_batch(batch, features, target, {})
+
+
+def _task_blocks(tasks: Sequence[Any], read: ReadBlocks, batches: Iterable[Any]) -> Iterator[Block]:
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            yield from read(tasks[number])

@@ -9,10 +9,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...errors import BoundsError, DataError, DataTypeError
+from ..engines import SumTasks, task_engine
 from ..source import Kernel, Total, add_up
 from ..threads import map_blocks
 from .formats import FORMATS, format_of
-from .summing import number, sum_of
+from .summing import number, sum_of, task_blocks
 from .task import Block, FileTask, Header, Stamp
 
 
@@ -32,6 +33,8 @@ class FileSource:
         What makes up the rows. Each can be sent to another process and read there by ``task_blocks``.
     not_numbers : str or None
         What says which columns do not hold numbers, where there are any.
+    engine : callable or None
+        What sums over the tasks on workers elsewhere; None for the threads of this process.
     """
 
     path: str
@@ -39,6 +42,7 @@ class FileSource:
     target: str | None
     tasks: tuple[FileTask, ...] = field(repr=False)
     not_numbers: str | None = field(default=None, repr=False)
+    engine: SumTasks | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_features(self) -> int:
@@ -51,6 +55,8 @@ class FileSource:
     def total(self, kernel: Kernel, *args: Any) -> Total:
         if self.not_numbers is not None:
             raise DataTypeError(self.not_numbers)
+        if self.engine is not None:
+            return self.engine(self.tasks, task_blocks, self.n_features, kernel, args)
         alone = len(self.tasks) == 1
         return add_up(map_blocks(partial(_sum, kernel=kernel, args=args, threads=alone), self.tasks))
 
@@ -65,10 +71,17 @@ class FileSource:
         if unknown:
             raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
         tasks = (replace(task, features=tuple(raw), make=make, text=tuple(text)) for task in self.tasks)
-        return FileSource(self.path, tuple(columns), self.target, tuple(tasks))
+        return FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine)
 
 
-def read(path: str | os.PathLike[str], target: str | None = None, columns: Sequence[str] | None = None) -> FileSource:
+def read(
+    path: str | os.PathLike[str],
+    target: str | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    client: Any = None,
+    spark: Any = None,
+) -> FileSource:
     """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
 
     Only headers are read here. Each pass of a fit reads the files again, block by block, on all cores, so that memory
@@ -83,8 +96,13 @@ def read(path: str | os.PathLike[str], target: str | None = None, columns: Seque
         Name of the column to be predicted. A fit needs it.
     columns : sequence of str, optional
         Names of the features, in this order. By default all columns but the target.
+    client : distributed.Client, optional
+        Workers of Dask that read and sum the parts of the files, which must be at the same path for all of them.
+    spark : pyspark.sql.SparkSession, optional
+        The same with the workers of Spark.
     """
-    folder = Path(path)
+    engine = task_engine(client, spark)
+    folder = Path(path) if engine is None else Path(path).absolute()  # workers have another working directory
     files = _files(folder)
     kinds = {format_of(file) for file in files}
     if len(kinds) > 1:
@@ -109,7 +127,7 @@ def read(path: str | os.PathLike[str], target: str | None = None, columns: Seque
         tasks += [FileTask(stamp, kind, part, n, features, target, constants) for part, n in parts if n > 0]
     if not tasks:
         raise DataError(f"{str(folder)!r} has no rows (0 sample(s)); at least one is required.")
-    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None)
+    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None, engine)
 
 
 def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
