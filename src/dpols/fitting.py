@@ -1,7 +1,8 @@
 """One fit from request to report: settle every public number, run, account for what was recorded, and report.
 
 `prepare` looks at public numbers only and releases nothing, so that all that can be refused is refused there.
-`carry_out` is the only place where a method meets the rows; what it returns has been accounted for.
+`carry_out` is the only place where a method meets the rows; what it returns has been accounted for. A ledger is charged
+before that, for all that the plan may release, and stays charged whatever becomes of the run.
 """
 
 import warnings
@@ -17,6 +18,7 @@ from .algorithms import (
     StagedPlan,
     algorithm,
     certified_delta_of,
+    follows,
     names_of,
     planned_epsilon,
     spent_epsilon,
@@ -26,6 +28,7 @@ from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, CalibrationError, NumericWarning, ParameterError
 from .feature_map import FeatureMap, mapped_bounds
+from .ledger import BudgetLedger, Entry
 from .privacy import Neighbours, PrivacyBudget
 from .privacy.budget import delta_from_rule
 from .privacy.certificate import certify
@@ -109,6 +112,7 @@ class Outcome:
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
+    entry: Entry | None = None  # of the ledger
 
 
 def prepare(request: Request, source: RowSource) -> Prepared:
@@ -127,13 +131,22 @@ def prepare(request: Request, source: RowSource) -> Prepared:
     return Prepared(request, method, budget, relation, plan, numeric, bounds, row_map, source)
 
 
-def carry_out(prepared: Prepared, random_state: Any = None) -> Outcome:
-    """Run a prepared fit, and return what it released only if its recorded releases are within the budget."""
+def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger | None = None) -> Outcome:
+    """Run a prepared fit, and return what it released only if its recorded releases are within the budget.
+
+    A ledger is charged first, also for a seeded fit, whose noise others may not be able to remove.
+    """
     budget, plan, relation = prepared.budget, prepared.plan, prepared.relation
     bits = streams(random_state, 1)
+    entry = None if ledger is None else ledger.reserve([plan.releases], what=_what(prepared))
     rows = BoundedRows(prepared.source, prepared.row_map, prepared.request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
     with one_blas_thread():
         fit = prepared.method.run(rows, plan, bits)
+    if entry is not None and not follows(plan, fit):
+        raise BudgetExceeded(
+            "the recorded releases are not those that the ledger was charged for; nothing is returned. Please report "
+            "this as a bug of dpols."
+        )
     spent = spent_epsilon(plan, fit, budget.delta, relation=relation)
     if not spent <= budget.epsilon * _ROUNDING:
         raise BudgetExceeded(
@@ -141,7 +154,7 @@ def carry_out(prepared: Prepared, random_state: Any = None) -> Outcome:
             "nothing is returned. Please report this as a bug of dpols."
         )
     proved = certified_delta_of(plan, fit, budget, relation=relation) if prepared.numeric == "exact" else None
-    return Outcome(fit, spent, proved, bits[0].seeded)
+    return Outcome(fit, spent, proved, bits[0].seeded, entry)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
@@ -198,6 +211,11 @@ def one_of(name: str, value: Any, allowed: Any) -> Any:
         if value == member:
             return member
     raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")
+
+
+def _what(prepared: Prepared) -> str:
+    """Say in a ledger what a fit is, in public numbers."""
+    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}"
 
 
 def _numeric(request: Request, method: Algorithm, n_coordinates: int) -> Numeric:
