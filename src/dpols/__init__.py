@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import privacy
-    from .data import Bounds
+    from .data import Bounds, read
     from .errors import DpolsError
     from .estimators import PrivateLinearRegression
     from .feature_map import Categorical, Factor, FeatureMap, Numeric
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LinMixRegression,
         SheffetRegression,
     )
+    from .paid_bounds import PaidBounds
     from .privacy import PrivacyBudget
     from .report import PrivacyReport
     from .sketching import PrivateSketch, release_sketch
@@ -47,10 +48,12 @@ _HOME = {
     "BudgetLedger": ".ledger",
     "DpolsError": ".errors",
     **dict.fromkeys(("Categorical", "Factor", "FeatureMap", "Numeric"), ".feature_map"),
+    "PaidBounds": ".paid_bounds",
     "PrivacyBudget": ".privacy",
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
     "PrivateSketch": ".sketching",
+    "read": ".data",
     "release_sketch": ".sketching",
 }
 
@@ -69,6 +72,7 @@ __all__ = [
     "IHMRegression",
     "LinMixRegression",
     "Numeric",
+    "PaidBounds",
     "PrivacyBudget",
     "PrivacyReport",
     "PrivateLinearRegression",
@@ -76,6 +80,7 @@ __all__ = [
     "SheffetRegression",
     "__version__",
     "privacy",
+    "read",
     "release_sketch",
 ]
 

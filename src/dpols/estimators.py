@@ -15,6 +15,8 @@ from sklearn.utils.validation import (
 )
 
 from .data import ArraySource, Bounds, RowSource, as_source
+from .data.engines import ENGINES
+from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from .data.memory import real_numbers
 from .errors import DataError, ModelFileError
 from .feature_map import FeatureMap, finite_features, mapped_source
@@ -22,8 +24,6 @@ from .fitting import Request, carry_out, coefficients_of, prepare, report_of
 from .model_file import read_model, write_model
 from .plain_data import finite_number, text, tuple_of
 from .report import PrivacyReport
-
-_TABLES = ("pandas", "polars", "pyarrow")
 
 
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):
@@ -209,29 +209,32 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
 
     def _source(self, X: Any, y: Any) -> RowSource:
         """Turn the arguments of ``fit`` into a source of rows, as scikit-learn validates them."""
+        refuse_one_shot(X)
         feature_map: FeatureMap | None = getattr(self, "feature_map", None)
         if feature_map is not None:
             source = mapped_source(feature_map, X, y)
             self.n_features_in_ = len(feature_map.raw_columns)
             self.feature_names_in_ = np.array(feature_map.raw_columns, dtype=object)
             return source
-        if callable(getattr(X, "total", None)) and hasattr(X, "n_features"):
-            if y is not None:
-                raise DataError("y must be None where X is a source of rows, which has its own target.")
-            return self._remember(X, names=X.columns)
-        is_table = type(X).__module__.partition(".")[0] in _TABLES and len(getattr(X, "shape", ())) == 2
+        if is_source(X):
+            if getattr(X, "target", "") is None:
+                raise DataError("X has no target; name its column, as in dpols.read(path, target=...).")
+            return self._remember(as_source(X, y), names=X.columns)
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Pass the targets, or the name of their column where X is a table."
             )
+        if library_of(X) in ENGINES or is_stream(X):
+            source = as_source(X, y)
+            return self._remember(source, names=None if source.columns is None else _names_in(X))
         if isinstance(y, str):
-            if not is_table:
+            if not is_table(X):
                 raise DataError(f"y={y!r} names a column, but X is not a table.")
             return self._remember(as_source(X, y), names=_names_in(X))
         target = real_numbers(y, "y")
         target = column_or_1d(check_array(target, ensure_2d=False, ensure_all_finite=False), warn=True)
-        if not is_table:
+        if not is_table(X):
             rows = validate_data(self, _matrix(X), dtype=(np.float64, np.float32), ensure_all_finite=False)
             check_consistent_length(rows, target)
             return ArraySource(rows, target.astype(np.float64, copy=False))
