@@ -46,10 +46,22 @@ def test_of_csv_only_the_first_line_is_read(dpols, tmp_path):
     assert list(filled(done.out)["features"]) == ["a"]
 
 
-def test_parquet_columns_of_text_are_named_as_such(dpols, parquet):
+def test_columns_of_text_get_categories_to_fill_in(dpols, parquet):
     done = dpols("bounds-template", parquet, "--target", "pay", "--out", "-")
-    assert list(filled(done.out)["features"]) == ["age", "hours"]
-    assert '# "city" holds string' in done.out
+    assert "categories" not in done.out.partition("[target]")[2].partition("[features.city]")[0]
+    assert '[features.city]\n# categories = ["FIRST", "SECOND"]\n' in done.out
+
+
+def test_columns_of_a_csv_file_may_be_said_to_hold_categories(dpols, csv):
+    either = dpols("bounds-template", csv, "--target", "pay", "--out", "-").out
+    assert either.count("# or categories =") == 3
+    named = dpols("bounds-template", csv, "--target", "pay", "--categories", "city", "--out", "-").out
+    assert named.count("\n# categories =") == 1
+    assert "# or" not in named
+    for wrong in ("town", "pay"):
+        done = dpols("bounds-template", csv, "--target", "pay", "--categories", wrong, "--out", "-")
+        assert (done.code, done.out) == (2, "")
+        assert repr(wrong) in done.err
 
 
 def test_a_file_that_may_hold_limits_is_kept(dpols, csv, bounds):

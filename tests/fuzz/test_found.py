@@ -341,7 +341,7 @@ class TestBoundsFiles:
         for target in names:
             columns = dict.fromkeys(names) | {"\x7ftext": "str\x7fing"}
             found = tomllib.loads(bounds_template(columns, target))
-            assert list(found["features"]) == [name for name in names if name != target]
+            assert list(found["features"]) == [name for name in columns if name != target]
 
 
 @pytest.mark.extras

@@ -1,51 +1,71 @@
 """The bounds file: TOML with a table ``[target]`` and a table ``[features.NAME]`` for each feature.
 
-Each table has ``low`` and ``high``. Only the columns that the file names are used.
+Each table has ``low`` and ``high``, or ``categories``; `dpols.feature_map.toml` lists what else it may have. Only the
+columns that the file names are used.
 """
 
-import json
-import re
-import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import BoundsError
+from ..feature_map.toml import one_line, toml_key
 
 if TYPE_CHECKING:
     from ..data import Bounds
+    from ..feature_map import FeatureMap
 
 _HEAD = """\
-# Bounds for "dpols fit". Give low and high of every column from public knowledge: what such a column can hold,
-# never what this table happens to hold, since that would leak it. Values outside are clipped.
-# Columns without a table here are not used: delete those that you do not need.
+# Bounds for "dpols fit". Give each column its low and high, or its categories, from public knowledge: what such a
+# column can hold, never what this table happens to hold, since that would leak it. Numbers outside are clipped, and
+# other categories count as none of those listed. Columns without a table here are not used: delete those that you do
+# not need.
+#
+# A column of numbers may also have
+#   missing = 45            what an empty cell counts as
+#   degree = 2              its powers up to this one as further features
+# and a column of categories
+#   missing = "north"       what an empty cell counts as
+#   unknown = "other"       a category of its own for all that are not listed
+#   drop_first = false      a coefficient also for the first category
+# Products of columns are listed here, above all tables:
+# interactions = [["COLUMN", "OTHER COLUMN"]]
 """
 _LIMITS = "# low =\n# high =\n"
+_CATEGORIES = '# categories = ["FIRST", "SECOND"]\n'
+_EITHER = f"{_LIMITS}# or {_CATEGORIES[2:]}"
 
 
-def read_bounds(path: Path) -> "Bounds":
-    """Return the bounds that a file declares."""
-    from ..data import Bounds
+def read_feature_map(path: Path) -> "FeatureMap":
+    """Return what a file declares, as a feature map."""
+    from ..feature_map.toml import feature_map_from_toml
 
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also of numbers too long and tables too deep for Python
         raise BoundsError(f"{str(path)!r} is not valid TOML: {error}.") from None
     try:
-        unknown = sorted(set(document) - {"target", "features"})
-        if unknown:
-            raise BoundsError(f"has {unknown[0]!r}; it may have [target] and [features.NAME] only.")
-        features = document.get("features")
-        if not (isinstance(features, dict) and features):
-            raise BoundsError("has no feature; give each feature to use a table [features.NAME] with low and high.")
-        target = _limits("target", document.get("target"))
-        return Bounds(
-            features={name: _limits(f"features.{toml_key(name)}", table) for name, table in features.items()},
-            target=target,
-        )
+        return feature_map_from_toml(document)
     except BoundsError as error:
         raise BoundsError(f"bounds file {str(path)!r}: {error}") from None
+
+
+def read_bounds(path: Path) -> "Bounds":
+    """Return the bounds that a file declares which has ranges only."""
+    declared = plain_bounds(read_feature_map(path))
+    if declared is None:
+        raise BoundsError(f"bounds file {str(path)!r}: declares more than ranges; only ranges can be used here.")
+    return declared
+
+
+def plain_bounds(declared: "FeatureMap") -> "Bounds | None":
+    """Return the bounds of a feature map that does nothing to the columns, None where it does something."""
+    from ..feature_map import FeatureMap, Numeric
+
+    columns = declared.columns.values()
+    plain = all(isinstance(column, Numeric) and column.missing is None for column in columns)
+    return declared.bounds() if plain and declared == FeatureMap(declared.columns, target=declared.target) else None
 
 
 def feature_names(bounds: "Bounds") -> list[str]:
@@ -54,17 +74,20 @@ def feature_names(bounds: "Bounds") -> list[str]:
     return list(bounds.features)
 
 
-def bounds_template(columns: Mapping[str, str | None], target: str) -> str:
-    """Return a bounds file without limits; ``columns`` maps a name to the type that rules it out, or None."""
-    parts = [_HEAD, f"# {_one_line(target)}\n[target]\n{_LIMITS}"]
-    features = {name: reason for name, reason in columns.items() if name != target}
-    parts += [f"[features.{toml_key(name)}]\n{_LIMITS}" for name, reason in features.items() if reason is None]
-    parts += [
-        f"# {_one_line(name)} holds {_one_line(reason)[1:-1]}, not numbers. "
-        "Encode it as one 0/1 column for each public category.\n"
-        for name, reason in features.items()
-        if reason is not None
-    ]
+def bounds_template(
+    columns: Mapping[str, str | None], target: str, *, categories: Collection[str] = (), typed: bool = False
+) -> str:
+    """Return a bounds file to fill in; ``columns`` maps a name to its type where that is none of numbers.
+
+    Columns that do not hold numbers, and those that ``categories`` names, get a list of categories to fill in; others
+    get limits, or either where the table is not ``typed``.
+    """
+    parts = [_HEAD, f"# {one_line(target)}\n[target]\n{_LIMITS}"]
+    for name, other_type in columns.items():
+        if name != target:
+            listed = other_type is not None or name in categories
+            blank = _CATEGORIES if listed else _LIMITS if typed or categories else _EITHER
+            parts.append(f"[features.{toml_key(name)}]\n{blank}")
     return "\n".join(parts)
 
 
@@ -72,41 +95,6 @@ def filled_bounds(bounds: "Bounds", target: str) -> str:
     """Return a bounds file with the limits of ``bounds``, whose features are a mapping."""
     assert isinstance(bounds.features, Mapping)
     assert bounds.target is not None
-    tables = [(f"# {_one_line(target)}\n[target]", bounds.target)]
+    tables = [(f"# {one_line(target)}\n[target]", bounds.target)]
     tables += [(f"[features.{toml_key(name)}]", pair) for name, pair in bounds.features.items()]
     return "\n".join(f"{head}\nlow = {low!r}\nhigh = {high!r}\n" for head, (low, high) in tables)
-
-
-def toml_key(name: str) -> str:
-    """Return a name as a TOML key, in quotes where it needs them.
-
-    >>> toml_key("age"), toml_key("body mass")
-    ('age', '"body mass"')
-    """
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    return _one_line(name)
-
-
-def _limits(where: str, table: Any) -> tuple[float, float]:
-    if not isinstance(table, dict):
-        raise BoundsError(f"has no table [{where}]; it needs low and high.")
-    unknown = sorted(set(table) - {"low", "high"})
-    if unknown:
-        raise BoundsError(f"[{where}] has {unknown[0]!r}; it may have low and high only.")
-    for end in ("low", "high"):
-        if end not in table:
-            raise BoundsError(f"[{where}] has no {end}; fill it in from public knowledge, or delete the table.")
-        if isinstance(table[end], bool) or not isinstance(table[end], int | float):
-            found = repr(table[end]) if isinstance(table[end], str) else f"a value of type {type(table[end]).__name__}"
-            raise BoundsError(f"[{where}] has {end} = {found}; it must be a number.")
-        if isinstance(table[end], int) and abs(table[end]) > sys.float_info.max:  # may be too long to be printed
-            raise BoundsError(f"[{where}] has a whole number beyond the range of doubles in {end}.")
-    low, high = table["low"], table["high"]
-    if not low < high:
-        raise BoundsError(f"[{where}] has low = {low!r} and high = {high!r}; low must be less than high.")
-    return low, high
-
-
-def _one_line(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

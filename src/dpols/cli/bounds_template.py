@@ -17,16 +17,25 @@ def bounds_template(
     data: given.DataFile,
     target: given.Target,
     out: Annotated[Path, typer.Option(help='TOML file to write, or "-" to print it.')] = Path("bounds.toml"),
+    categories: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns that hold categories; the others hold numbers.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a bounds file with the column names of a table and limits to fill in.
 
-    Reads the header only, never a row: the limits must come from public knowledge.
+    Reads the header only, never a row: the limits and categories must come from public knowledge. A CSV header says
+    nothing of types; name the columns of categories by --categories, or choose in the file.
     """
     columns = column_types(data)
     if target not in columns:
         raise DataError(f"--target {target!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
-    text = bounds_file.bounds_template(columns, target)
+    named = [name for name in (categories or "").split(",") if name]
+    unknown = [name for name in named if name not in columns or name == target]
+    if unknown:
+        raise DataError(f"--categories {unknown[0]!r} is not a feature column of {str(data)!r}.")
+    typed = data.suffix.lower() != ".csv"
+    text = bounds_file.bounds_template(columns, target, categories=named, typed=typed)
     if str(out) == "-":
         typer.echo(text, nl=False)
         return
@@ -36,4 +45,4 @@ def bounds_template(
             f"{str(out)!r} exists and may hold limits; choose another --out, or replace it by --force."
         )
     write_text(out, [text])
-    console.print(f"Fill in low and high in {out}, then pass it to dpols fit --bounds {out}", soft_wrap=True)
+    console.print(f"Fill in {out}, then pass it to dpols fit --bounds {out}", soft_wrap=True)

@@ -104,9 +104,10 @@ def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
         codes = np.array([code(value) for value in raw.dictionary.to_pylist()] + [code(None)], dtype=np.int64)
         places = raw.indices.fill_null(len(codes) - 1).to_numpy(zero_copy_only=False)
         return np.asarray(codes[places])
-    if kind == "pandas":
+    if kind == "pandas" and str(raw.dtype) != "object":
         places, distinct = raw.factorize()  # -1 for an empty cell
         return np.asarray(np.array([code(value) for value in distinct] + [code(None)], dtype=np.int64)[places])
+    # Cell by cell, each type for itself: True equals 1, and which of them came first must not matter.
     values: Iterable[Any] = raw.to_list() if kind == "polars" else raw.tolist()
     memory: dict[Any, int] = {}
     result = []

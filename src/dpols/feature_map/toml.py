@@ -1,0 +1,126 @@
+"""A feature map in TOML: what a person declares of a table, in one file.
+
+``[target]`` has ``low`` and ``high``. Each ``[features.NAME]`` has either ``low`` and ``high``, and as far as wanted
+``missing``, ``degree`` and ``centre``; or ``categories``, and as far as wanted ``unknown``, ``missing`` and
+``drop_first``. ``interactions``, above all tables, lists products as lists of column names. Powers and products are
+those of a column minus its centre, by default the middle of its range: they are then less alike the column itself, and
+noise does less harm.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import BoundsError
+from .columns import Categorical, Column, Numeric
+from .mapping import FeatureMap
+from .terms import Factor
+
+_NUMERIC = ("low", "high", "missing", "degree", "centre")
+_CATEGORICAL = ("categories", "unknown", "missing", "drop_first")
+
+
+def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
+    """Return the feature map that a parsed TOML document declares."""
+    unknown = sorted(set(document) - {"target", "features", "interactions"})
+    if unknown:
+        raise BoundsError(f"has {unknown[0]!r}; it may have [target], [features.NAME] and interactions only.")
+    features = document.get("features")
+    if not (isinstance(features, dict) and features):
+        raise BoundsError(
+            "has no feature; give each feature to use a table [features.NAME] with low and high, or with categories."
+        )
+    target = _limits("target", document.get("target"), ("low", "high"))
+    columns = {name: _column(f"features.{toml_key(name)}", table) for name, table in features.items()}
+    centres = {name: _centre(f"features.{toml_key(name)}", table) for name, table in features.items()}
+    terms: list[Any] = list(columns)
+    for name, table in features.items():
+        for power in range(2, _degree(f"features.{toml_key(name)}", table) + 1):
+            terms.append(Factor(name, power, centres[name]))
+    for product in _interactions(document.get("interactions", []), columns):
+        terms.append([Factor(name, origin=centres[name]) for name in product])
+    return FeatureMap(columns, terms, target)
+
+
+def toml_key(name: str) -> str:
+    """Return a name as a TOML key, in quotes where it needs them.
+
+    >>> toml_key("age"), toml_key("body mass")
+    ('age', '"body mass"')
+    """
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else one_line(name)
+
+
+def one_line(text: str) -> str:
+    """Return a text in quotes, as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _column(where: str, table: Any) -> Column:
+    try:
+        if isinstance(table, dict) and "categories" in table:
+            _only(where, table, _CATEGORICAL)
+            return Categorical(**table)
+        low, high = _limits(where, table, _NUMERIC)
+        return Numeric(low, high, table.get("missing"))
+    except BoundsError as error:
+        text = str(error)
+        raise BoundsError(text if text.startswith("[") or "no table" in text else f"[{where}] has {text}") from None
+
+
+def _limits(where: str, table: Any, allowed: tuple[str, ...]) -> tuple[float, float]:
+    if not isinstance(table, dict):
+        raise BoundsError(f"has no table [{where}]; it needs low and high.")
+    _only(where, table, allowed)
+    other = "" if where == "target" else ", or give categories"
+    for end in ("low", "high"):
+        if end not in table:
+            raise BoundsError(f"[{where}] has no {end}; fill it in from public knowledge{other}, or delete the table.")
+        _number(where, end, table[end])
+    low, high = table["low"], table["high"]
+    if not low < high:
+        raise BoundsError(f"[{where}] has low = {low!r} and high = {high!r}; low must be less than high.")
+    return low, high
+
+
+def _number(where: str, name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        found = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
+        raise BoundsError(f"[{where}] has {name} = {found}; it must be a number.")
+    if isinstance(value, int) and abs(value) > sys.float_info.max:  # may be too long to be printed
+        raise BoundsError(f"[{where}] has a whole number beyond the range of doubles in {name}.")
+    return float(value)
+
+
+def _only(where: str, table: dict[str, Any], allowed: tuple[str, ...]) -> None:
+    unknown = sorted(set(table) - set(allowed))
+    if unknown:
+        names = f"{', '.join(allowed[:-1])} and {allowed[-1]}"
+        raise BoundsError(f"[{where}] has {unknown[0]!r}; it may have {names} only.")
+
+
+def _degree(where: str, table: dict[str, Any]) -> int:
+    degree = table.get("degree", 1)
+    if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= 5:
+        raise BoundsError(f"[{where}] has degree = {degree!r}; it must be a whole number from 1 to 5.")
+    return degree
+
+
+def _centre(where: str, table: dict[str, Any]) -> float:
+    """Return what powers and products are taken from: by default the middle of the range."""
+    if "categories" in table:
+        return 0.0
+    return _number(where, "centre", table.get("centre", 0.5 * table["low"] + 0.5 * table["high"]))
+
+
+def _interactions(given: Any, columns: Mapping[str, Column]) -> list[list[str]]:
+    """Return the products, each a list of two or more declared columns."""
+    for product in given if isinstance(given, list) else [given]:
+        if not isinstance(product, list) or len(product) < 2 or not all(isinstance(name, str) for name in product):
+            raise BoundsError('interactions must be a list of lists of column names, such as [["age", "hours"]].')
+        unknown = [name for name in product if name not in columns]
+        if unknown:
+            raise BoundsError(f"interactions has {unknown[0]!r}, which has no table [features.{toml_key(unknown[0])}].")
+    return list(given)
