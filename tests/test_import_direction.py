@@ -32,9 +32,23 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "reference": {"data", "linalg", "errors"},
     "synthetic": {"data", "randomness", "errors"},
     "utility": {"privacy", "errors"},
+    "counting": {"data", "statistics", "errors"},
+    "paid_bounds": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
     "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
-FITTING = {"algorithms", "feature_map", "ledger", "data", "randomness", "privacy", "report", "statistics", "errors"}
+FITTING = {
+    "algorithms",
+    "counting",
+    "paid_bounds",
+    "feature_map",
+    "ledger",
+    "data",
+    "randomness",
+    "privacy",
+    "report",
+    "statistics",
+    "errors",
+}
 ESTIMATORS = {
     "fitting": FITTING,
     "estimators": {*FITTING, "fitting", "plain_data", "ledger", "model_file"},

@@ -12,27 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import (
-    Algorithm,
-    Fit,
-    StagedPlan,
-    algorithm,
-    certified_delta_of,
-    follows,
-    names_of,
-    planned_epsilon,
-    spent_epsilon,
+from .algorithms import Algorithm, Fit, StagedPlan, algorithm, follows, names_of
+from .algorithms.alongside import (
+    joint_certified_delta,
+    joint_planned_epsilon,
+    joint_spent_epsilon,
+    plan_alongside,
 )
+from .counting import UnboundedRows
 from .data import BoundedRows, Bounds, RowMap, RowSource
 from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, CalibrationError, NumericWarning, ParameterError
 from .feature_map import FeatureMap, mapped_bounds
 from .ledger import BudgetLedger, Entry
-from .privacy import Neighbours, PrivacyBudget
+from .paid_bounds import PaidBounds, release_bounds
+from .privacy import GaussianRelease, Neighbours, PrivacyBudget
 from .privacy.budget import delta_from_rule
 from .privacy.certificate import certify
-from .randomness import streams
+from .randomness import Bits, streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -75,17 +73,19 @@ class Request:
             self.epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
         )
 
-    def declared_bounds(self) -> Bounds:
+    def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
         if self.feature_map is not None:
+            if isinstance(self.bounds, PaidBounds):
+                raise BoundsError("PaidBounds cannot go with a feature_map, whose ranges are those of the features.")
             return mapped_bounds(self.feature_map, self.bounds)
         if self.bounds is None:
             raise BoundsError(
                 "bounds is required: pass bounds=dpols.Bounds(features=..., target=...) with ranges that are public "
                 "knowledge. They are never read from the data, since that would leak it."
             )
-        if not isinstance(self.bounds, Bounds):
-            raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds.")
+        if not isinstance(self.bounds, Bounds | PaidBounds):
+            raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
 
 
@@ -99,8 +99,8 @@ class Prepared:
     relation: Neighbours
     plan: Any
     numeric: Numeric
-    bounds: Bounds
-    row_map: RowMap
+    bounds: Bounds | PaidBounds
+    paid: tuple[GaussianRelease, ...]  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
 
 
@@ -109,6 +109,10 @@ class Outcome:
     """What a fit released, and what that cost."""
 
     fit: Fit
+    bounds: Bounds  # declared, or paid for
+    row_map: RowMap
+    paid: tuple[GaussianRelease, ...]  # as recorded
+    paid_names: tuple[str, ...]
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
@@ -121,14 +125,18 @@ def prepare(request: Request, source: RowSource) -> Prepared:
     budget = request.budget(source.n_rows)
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
-    row_map = bounds.row_map(
-        n_features=source.n_features, columns=source.columns, fit_intercept=bool(request.fit_intercept)
-    )
-    plan = _plan(request, method, budget, relation, source.n_rows, row_map.n_coordinates)
-    numeric = _numeric(request, method, row_map.n_coordinates)
+    n_coordinates = source.n_features + bool(request.fit_intercept)
+    paid: tuple[GaussianRelease, ...] = ()
+    if isinstance(bounds, PaidBounds):
+        bounds.limits(source.n_features, source.columns)  # for its checks
+        paid = bounds.releases(budget.for_zero_out(relation), source.n_features)
+    else:
+        _row_map(bounds, request, source)  # for its checks
+    plan = _plan(request, method, budget, relation, source.n_rows, n_coordinates, paid)
+    numeric = _numeric(request, method, n_coordinates)
     if numeric == "exact" and not isinstance(plan, StagedPlan):
-        certify(plan.releases, budget, relation=relation)  # and again of what was recorded
-    return Prepared(request, method, budget, relation, plan, numeric, bounds, row_map, source)
+        certify((*paid, *plan.releases), budget, relation=relation)  # and again of what was recorded
+    return Prepared(request, method, budget, relation, plan, numeric, bounds, paid, source)
 
 
 def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger | None = None) -> Outcome:
@@ -136,36 +144,39 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
 
     A ledger is charged first, also for a seeded fit, whose noise others may not be able to remove.
     """
-    budget, plan, relation = prepared.budget, prepared.plan, prepared.relation
+    budget, plan, relation, request = prepared.budget, prepared.plan, prepared.relation, prepared.request
     bits = streams(random_state, 1)
-    entry = None if ledger is None else ledger.reserve([plan.releases], what=_what(prepared))
-    rows = BoundedRows(prepared.source, prepared.row_map, prepared.request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
+    entry = None if ledger is None else ledger.reserve([(*prepared.paid, *plan.releases)], what=_what(prepared))
     with one_blas_thread():
+        bounds, paid, paid_names = _settled_bounds(prepared, bits[0])
+        row_map = _row_map(bounds, request, prepared.source)
+        rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
         fit = prepared.method.run(rows, plan, bits)
-    if entry is not None and not follows(plan, fit):
+    if entry is not None and not (paid == prepared.paid and follows(plan, fit)):
         raise BudgetExceeded(
             "the recorded releases are not those that the ledger was charged for; nothing is returned. Please report "
             "this as a bug of dpols."
         )
-    spent = spent_epsilon(plan, fit, budget.delta, relation=relation)
+    spent = joint_spent_epsilon(plan, fit, paid, budget, relation=relation)
     if not spent <= budget.epsilon * _ROUNDING:
         raise BudgetExceeded(
             f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
             "nothing is returned. Please report this as a bug of dpols."
         )
-    proved = certified_delta_of(plan, fit, budget, relation=relation) if prepared.numeric == "exact" else None
-    return Outcome(fit, spent, proved, bits[0].seeded, entry)
+    exact = prepared.numeric == "exact"
+    proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
+    return Outcome(fit, bounds, row_map, paid, paid_names, spent, proved, bits[0].seeded, entry)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
     """Return the released coefficients in the units of the data, the intercept last."""
-    matrix, offset = prepared.row_map.coefficient_map()
+    matrix, offset = outcome.row_map.coefficient_map()
     return np.asarray(matrix @ outcome.fit.theta[0] + offset)
 
 
 def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
     """Describe a fit whose features have these names."""
-    method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, prepared.row_map
+    method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
     matrix, _ = row_map.coefficient_map()
     constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
     stddevs: list[float | None] = [None] * len(matrix)
@@ -190,8 +201,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         certified_delta=outcome.certified_delta,
         n_rows=plan.n_rows,
         n_features=row_map.n_coordinates,
-        lines=release_lines(names_of(plan, fit), fit.releases),
-        bounds=_bounds_text(prepared.bounds, names, row_map, prepared.request.feature_map),
+        lines=release_lines((*outcome.paid_names, *names_of(plan, fit)), (*outcome.paid, *fit.releases)),
+        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",
             "the declared bounds and every parameter of the estimator",
@@ -216,6 +227,23 @@ def one_of(name: str, value: Any, allowed: Any) -> Any:
 def _what(prepared: Prepared) -> str:
     """Say in a ledger what a fit is, in public numbers."""
     return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}"
+
+
+def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...], tuple[str, ...]]:
+    """Return the declared bounds, or those that the fit pays for, with what was recorded and what it is of."""
+    bounds, source = prepared.bounds, prepared.source
+    if not isinstance(bounds, PaidBounds):
+        return bounds, (), ()
+    names = bounds.release_names(source.n_features)
+    rows = UnboundedRows(source, prepared.request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
+    fit_intercept = bool(prepared.request.fit_intercept)
+    return *release_bounds(bounds, prepared.paid[: len(names)], rows, fit_intercept=fit_intercept, bits=bits), names
+
+
+def _row_map(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
+    return bounds.row_map(
+        n_features=source.n_features, columns=source.columns, fit_intercept=bool(request.fit_intercept)
+    )
 
 
 def _numeric(request: Request, method: Algorithm, n_coordinates: int) -> Numeric:
@@ -246,14 +274,17 @@ def _plan(
     relation: Neighbours,
     n_rows: int,
     n_coordinates: int,
+    paid: tuple[GaussianRelease, ...],
 ) -> Any:
     if not isinstance(request.options, Mapping | None):
         raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 5}}.")
     options = dict(request.options or {})
     sizes = {"n_rows": n_rows, "n_features": n_coordinates}
     try:
-        plan = method.plan(budget.for_zero_out(relation), **sizes, accounting=request.accounting, **options)
-        planned = planned_epsilon(plan, budget.delta, relation=relation)
+        plan = plan_alongside(
+            method, budget.for_zero_out(relation), paid, **sizes, accounting=request.accounting, **options
+        )
+        planned = joint_planned_epsilon(plan, paid, budget, relation=relation)
     except TypeError as error:
         raise ParameterError(f"options={options!r} do not fit method {method.name!r}: {error}.") from None
     except OverflowError:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,18 +56,18 @@ class Bounds:
         if self.target is not None and self.y_abs is not None:
             raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=..., or neither for a sketch.")
         if isinstance(self.features, Mapping):
-            pairs = {str(name): _interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
+            pairs = {str(name): checked_interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
             object.__setattr__(self, "features", pairs)
         elif self.features is not None:
             if isinstance(self.features, str) or not hasattr(self.features, "__len__"):
                 raise BoundsError(f"features={self.features!r} must be a mapping or a sequence of (low, high) pairs.")
-            pairs_in_order = tuple(_interval(f"features[{i}]", pair) for i, pair in enumerate(self.features))
+            pairs_in_order = tuple(checked_interval(f"features[{i}]", pair) for i, pair in enumerate(self.features))
             object.__setattr__(self, "features", pairs_in_order)
         if self.target is not None:
-            object.__setattr__(self, "target", _interval("target", self.target))
+            object.__setattr__(self, "target", checked_interval("target", self.target))
         for name in ("x_norm", "y_abs"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _positive(name, getattr(self, name)))
+                object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
 
     def __repr__(self) -> str:
         given = [(name, getattr(self, name)) for name in ("features", "target", "x_norm", "y_abs")]
@@ -97,7 +98,7 @@ class Bounds:
                 target_scale=target_scale,
                 n_features=n_features,
             )
-        intervals = self._in_order(n_features, columns)
+        intervals = in_column_order(self.features, n_features, columns)
         pairs = [_centre_and_scale(pair, fit_intercept, f"feature {i}") for i, pair in enumerate(intervals)]
         centre, scale = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
         return RowMap(
@@ -121,28 +122,6 @@ class Bounds:
         if self.y_abs is None:
             raise BoundsError("Bounds needs target=(low, high) or y_abs=...: the range of the target must be public.")
         return -self.y_abs, self.y_abs
-
-    def _in_order(self, n_features: int, columns: Sequence[str] | None) -> list[Interval]:
-        if not isinstance(self.features, Mapping):
-            intervals = list(self.features or ())
-            if len(intervals) != n_features:
-                raise BoundsError(
-                    f"features has {len(intervals)} bounds, but the data has {n_features} features; "
-                    "give one (low, high) for each column, in order."
-                )
-            return intervals
-        if columns is None:
-            raise BoundsError(
-                "features is a mapping by column name, but the data has no column names; "
-                "pass a table, or a sequence of (low, high) in column order."
-            )
-        missing = [name for name in columns if name not in self.features]
-        unknown = [name for name in self.features if name not in columns]
-        if missing or unknown:
-            parts = [f"no bounds for column(s) {missing}"] if missing else []
-            parts += [f"bounds for unknown column(s) {unknown}"] if unknown else []
-            raise BoundsError(f"{' and '.join(parts)}; the data's feature columns are {list(columns)}.")
-        return [self.features[name] for name in columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +166,31 @@ class RowMap:
         return matrix, offset
 
 
+def in_column_order(
+    features: Mapping[str, Any] | Sequence[Any], n_features: int, columns: Sequence[str] | None
+) -> list[Any]:
+    """Return what is given by column name or by place, one for each column of the data and in their order."""
+    if not isinstance(features, Mapping):
+        if len(features) != n_features:
+            raise BoundsError(
+                f"features has {len(features)} bounds, but the data has {n_features} features; "
+                "give one (low, high) for each column, in order."
+            )
+        return list(features)
+    if columns is None:
+        raise BoundsError(
+            "features is a mapping by column name, but the data has no column names; "
+            "pass a table, or a sequence of (low, high) in column order."
+        )
+    missing = [name for name in columns if name not in features]
+    unknown = [name for name in features if name not in columns]
+    if missing or unknown:
+        parts = [f"no bounds for column(s) {missing}"] if missing else []
+        parts += [f"bounds for unknown column(s) {unknown}"] if unknown else []
+        raise BoundsError(f"{' and '.join(parts)}; the data's feature columns are {list(columns)}.")
+    return [features[name] for name in columns]
+
+
 def _centre_and_scale(pair: Interval, centred: bool, name: str) -> tuple[float, float]:
     low, high = pair
     if centred:
@@ -197,7 +201,8 @@ def _centre_and_scale(pair: Interval, centred: bool, name: str) -> tuple[float, 
     return 0.0, scale
 
 
-def _interval(name: str, pair: object) -> Interval:
+def checked_interval(name: str, pair: object) -> Interval:
+    """Return a pair of finite, rising numbers of usable size."""
     try:
         low, high = (float(value) for value in pair)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
@@ -211,7 +216,8 @@ def _interval(name: str, pair: object) -> Interval:
     return low, high
 
 
-def _positive(name: str, value: object) -> float:
+def checked_positive(name: str, value: object) -> float:
+    """Return a positive number of usable size."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -1,0 +1,78 @@
+"""Counts of values on public grids, each with how far one row can move them.
+
+The one statistic of rows that have no bounds yet: whatever a row holds, it is one value of each column. A zero row, and
+a row that is not finite, is counted nowhere. Counts are whole numbers in either arithmetic, and which of them a row
+belongs to depends on that row alone, so that their sensitivity holds of the program.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .data import BoundedRows, RowSource
+from .data.fixed_point import ONE, FixedPointSpan
+from .data.rows import BadRows, Numeric, check_total
+from .data.source import Array
+from .data.span import Span, count_between
+from .statistics import Statistic
+
+
+@dataclass(frozen=True)
+class UnboundedRows:
+    """A source of rows before there are any bounds; nothing but counts is computed from it."""
+
+    source: RowSource
+    bad_rows: BadRows = "raise"
+    numeric: Numeric = "float"
+    rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
+
+
+def value_counts(rows: UnboundedRows, edges: Sequence[Array]) -> Statistic:
+    """Return for each column, the target last, how many values lie between its rising edges, in one long vector.
+
+    One row moves one count of each column by 1, that is the vector by the root of the number of columns. A value on an
+    edge counts to the right of it, one beyond the ends to the first or the last count.
+    """
+    total = rows.source.total(_value_counts, tuple(edges))
+    counts, bad = total.values
+    check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
+    return _counted(counts, rows.numeric, len(edges))
+
+
+def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
+    """Return how many rows' features have a norm above each rising edge but not the next, in units of the row norm.
+
+    One row moves one of the counts, by 1; rows without any length, such as the zero row, are not counted.
+    """
+    (counts,) = rows.total(_norm_counts, rows.row_map.n_features, edges)
+    return _counted(counts, rows.numeric, 1)
+
+
+def _counted(counts: Array, numeric: Numeric, columns: int) -> Statistic:
+    """Wrap counts; in exact arithmetic they are held in steps of 2^-20, so that rounding their noise costs nothing."""
+    if numeric == "float":
+        return Statistic(counts.astype(np.float64), math.sqrt(columns))
+    # A whole number whose square is at least columns * 2^40.
+    root = math.isqrt(columns * int(ONE) ** 2 - 1) + 1
+    return Statistic(counts * np.int64(ONE), float(root), 1.0 / ONE)
+
+
+def _value_counts(features: Array, target: Array, edges: tuple[Array, ...]) -> tuple[Array, ...]:
+    good = np.isfinite(features).all(axis=1) & np.isfinite(target)
+    values = [*features[good].T, target[good]]
+    counts = [
+        np.bincount(np.searchsorted(ends[1:-1], column, side="right"), minlength=len(ends) - 1)
+        for column, ends in zip(values, edges, strict=True)
+    ]
+    return np.concatenate(counts).astype(np.int64), np.array(len(good) - int(good.sum()))
+
+
+def _norm_counts(span: Span | FixedPointSpan, n_features: int, edges: Array) -> tuple[Array, ...]:
+    if isinstance(span, FixedPointSpan):
+        features = span.rows[:, :n_features]
+        norms = np.sqrt(np.einsum("ij,ij->i", features, features)) / ONE
+    else:
+        norms = np.sqrt(np.einsum("ij,ij->i", span.features, span.features)) * span.weight[:, 0]
+    return (count_between(norms[:, None], edges)[0].astype(np.int64),)
