@@ -1,5 +1,7 @@
 """Thin scikit-learn estimators: validate, bound, plan, run, store."""
 
+import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -18,9 +20,10 @@ from .data import ArraySource, Bounds, RowSource, as_source
 from .data.engines import ENGINES
 from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from .data.memory import real_numbers
-from .errors import DataError, ModelFileError
+from .errors import DataError, ModelFileError, NotPrivateWarning
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, prepare, report_of
+from .ledger import BudgetLedger, as_ledger
 from .model_file import read_model, write_model
 from .plain_data import finite_number, text, tuple_of
 from .report import PrivacyReport
@@ -61,6 +64,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded fit is not private, and its report says so. None draws noise from
         the operating system.
+    ledger : BudgetLedger, path or None, default=None
+        Ledger that every fit is charged to before it touches the data; a fit that it does not cover raises
+        BudgetExceeded. Clones and copies, also in other processes, share it.
 
     Attributes
     ----------
@@ -76,6 +82,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         The feature map of the fit.
     privacy_report_ : PrivacyReport
         What was asked, spent, released and assumed.
+    ledger_entry_ : Entry or None
+        What the ledger was charged.
 
     Examples
     --------
@@ -104,6 +112,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         options: Mapping[str, Any] | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
         random_state: Any = None,
+        ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -117,6 +126,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         self.options = options
         self.bad_rows = bad_rows
         self.random_state = random_state
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> "PrivateLinearRegression":
         """Fit on rows ``X`` and targets ``y``.
@@ -124,17 +134,17 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
         source of rows that has its own target and ``y`` is None.
 
-        All checks, and the plan, come before the first release. Returns the estimator; one whose fit fails is left as
-        it was.
+        All checks, and the plan, come before the first release and before a ledger is charged. Returns the estimator;
+        one whose fit fails is left as it was.
         """
         with _unchanged_by_failure(self):
-            request = self._request()
+            request, ledger = self._request(), as_ledger(self.ledger)
             prepared = prepare(request, self._source(X, y))
-            outcome = carry_out(prepared, self.random_state)
+            outcome = carry_out(prepared, self.random_state, ledger)
             released = coefficients_of(prepared, outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.feature_map_ = request.feature_map
-            self.privacy_report_ = report_of(prepared, outcome, self._names())
+            self.privacy_report_, self.ledger_entry_ = report_of(prepared, outcome, self._names()), outcome.entry
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
@@ -147,6 +157,17 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             return np.asarray(finite_features(self.feature_map_, X) @ self.coef_ + self.intercept_)
         rows = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
         return np.asarray(rows @ self.coef_ + self.intercept_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
+        if self.ledger is not None:
+            warnings.warn(
+                "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
+                "show it to others, or select by dpols.PrivateSearchCV.",
+                NotPrivateWarning,
+                stacklevel=2,
+            )
+        return float(super().score(X, y, sample_weight))
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a JSON file: released values and public parameters only."""
@@ -181,7 +202,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method, feature_map=feature_map
         )
         model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
-        model.n_features_in_, model.privacy_report_ = len(inputs), report
+        model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
         return model
