@@ -52,7 +52,7 @@ FITTING = {
 ESTIMATORS = {
     "fitting": FITTING,
     "estimators": {*FITTING, "fitting", "plain_data", "ledger", "model_file"},
-    "named_estimators": {"estimators", "algorithms", "data", "errors"},
+    "named_estimators": {"estimators", "algorithms", "ledger", "data", "errors"},
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}
 BUILT_ON_THE_PUBLIC_NAMES = {

@@ -6,17 +6,20 @@ options={"eigenvalue_share": 0.2})``, but its options can be searched, cloned an
 
 import inspect
 import re
+from os import PathLike
 from typing import Any, Literal, TypeVar
 
 from .algorithms import algorithm
 from .data import Bounds
 from .errors import ModelFileError
 from .estimators import PrivateLinearRegression
+from .ledger import BudgetLedger
 
 Numeric = Literal["auto", "exact", "float"]
 Accounting = Literal["exact", "paper"]
 Relation = Literal["zero-out", "replace-one"]
 BadRows = Literal["raise", "zero"]
+Ledger = BudgetLedger | str | PathLike[str] | None
 EigenvalueRelease = Literal["auto", "on", "off"]
 
 _NOT_OPTIONS = ("budget", "n_rows", "n_features", "accounting")
@@ -117,6 +120,7 @@ class IHMRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         n_iterations: int = 3,
         sketch_size: int | None = None,
         residual_bound: float = 1.0,
@@ -146,6 +150,7 @@ class AdaptiveIHMRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         min_iterations: int = 2,
         max_iterations: int = 6,
         eigenvalue_share: float = 0.1,
@@ -173,6 +178,7 @@ class LinMixRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         sketch_size: int | None = None,
         eigenvalue: EigenvalueRelease | None = None,
         failure_probability: float | None = None,
@@ -198,6 +204,7 @@ class DynamicLinMixRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         sketch_size: int | None = None,
         eigenvalue_share: float = 0.25,
         failure_probability: float | None = None,
@@ -223,6 +230,7 @@ class AdaSSPRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         noise: Literal["analytic", "classical"] = "analytic",
         eigenvalue_share: float = 1.0 / 3.0,
         failure_probability: float | None = None,
@@ -248,6 +256,7 @@ class BoostedAdaSSPRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         n_iterations: int = 10,
         residual_bound: float = 1.0,
         shrinkage: Literal["constant", "1/t", "1/sqrt(t)"] = "constant",
@@ -274,6 +283,7 @@ class DPGDRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         n_iterations: int = 3,
         learning_rate: float = 0.25,
         norm_bound: float = 1.0,
@@ -299,6 +309,7 @@ class SheffetRegression(OneMethodRegression):
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
         random_state: Any = None,
+        ledger: Ledger = None,
         sketch_size: int | None = None,
     ) -> None:
         _keep(self, locals())
