@@ -54,3 +54,7 @@ class NumericWarning(UserWarning):
 
 class NotPrivateWarning(UserWarning):
     """What was asked for is computed from the data itself, without noise and without a charge."""
+
+
+class InferenceWarning(UserWarning):
+    """Intervals were asked for that the released values do not support."""
