@@ -210,7 +210,7 @@ def test_bad_arguments_are_refused(fit, tmp_path, case):
 
 BAD_FILES = {
     "missing.csv": (None, ["'missing.csv'", "No such file"]),
-    "table.xlsx": (b"PK", [".csv or .parquet"]),
+    "table.xlsx": (b"PK", [".csv", ".parquet", "Convert"]),
     "empty.csv": (b"", ["'empty.csv'", "empty"]),
     "header.csv": (b"age,hours,pay\n", ["no rows"]),
     "empty.parquet": (b"", ["'empty.parquet'", "Parquet"]),

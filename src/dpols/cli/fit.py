@@ -10,10 +10,9 @@ from ..errors import BoundsError
 from . import options as given
 from .bounds_file import feature_names, read_bounds
 from .console import out as console
-from .console import working
 from .output import check_output
+from .progress import pass_bar
 from .show import show_report
-from .tables import read_columns
 
 
 class Numeric(StrEnum):
@@ -54,11 +53,13 @@ def fit(
     ] = None,
     json: given.Json = False,
 ) -> None:
-    """Fit a private linear regression on a CSV or Parquet file.
+    """Fit a private linear regression on a file or a folder of files.
 
     Prints the coefficients and the privacy report, and saves the model. Only the columns that the bounds file names are
-    used. Everything is checked before anything is released, so an error costs no budget.
+    used. Files are read in parts, several times, so they may be far larger than memory. Everything is checked before
+    anything is released, so an error costs no budget.
     """
+    from ..data import read
     from ..estimators import PrivateLinearRegression
 
     rule = given.parsed_delta(delta, epsilon)
@@ -82,10 +83,8 @@ def fit(
             f"--target {target!r} is also a feature in {str(bounds)!r}; delete its [features] table there."
         )
     check_output(out, inputs=(data, bounds))
-    with working(f"Reading {data.name}"):
-        table = read_columns(data, [*features, target])
-    with working("Fitting"):
-        model.fit(table, target)
+    with pass_bar(f"Fitting {data.name}") as progress:
+        model.fit(read(data, target, features, progress=progress))
     try:
         model.save(out)
     finally:

@@ -19,7 +19,13 @@ class Neighbours(StrEnum):
     REPLACE_ONE = "replace-one"
 
 
-DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="Table to read: a .csv or .parquet file.")]
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Table to read: a .csv, .parquet, .feather, .arrow or .npy file, or a folder of files of one kind.",
+    ),
+]
 Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
 Epsilon = Annotated[
     float, typer.Option(help="Privacy loss allowed: smaller is more private. Typical values lie between 0.1 and 10.")

@@ -1,7 +1,7 @@
 """From a path to a source of rows: which files there are, which columns they have, and how they are cut into tasks."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from ..engines import SumTasks, task_engine
 from ..source import Kernel, Total, add_up
 from ..threads import map_blocks
 from .formats import FORMATS, format_of
+from .progress import Progress, Watch
 from .summing import number, sum_of, task_blocks
 from .task import Block, FileTask, Header, Stamp
 
@@ -35,6 +36,8 @@ class FileSource:
         What says which columns do not hold numbers, where there are any.
     engine : callable or None
         What sums over the tasks on workers elsewhere; None for the threads of this process.
+    watch : Watch or None
+        What is told how far a pass has come.
     """
 
     path: str
@@ -43,6 +46,7 @@ class FileSource:
     tasks: tuple[FileTask, ...] = field(repr=False)
     not_numbers: str | None = field(default=None, repr=False)
     engine: SumTasks | None = field(default=None, repr=False, compare=False)
+    watch: Watch | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_features(self) -> int:
@@ -55,8 +59,12 @@ class FileSource:
     def total(self, kernel: Kernel, *args: Any) -> Total:
         if self.not_numbers is not None:
             raise DataTypeError(self.not_numbers)
+        if self.watch is not None:
+            self.watch.start()
         if self.engine is not None:
             return self.engine(self.tasks, task_blocks, self.n_features, kernel, args)
+        if self.watch is not None:
+            kernel = self.watch.counting(kernel)
         alone = len(self.tasks) == 1
         return add_up(map_blocks(partial(_sum, kernel=kernel, args=args, threads=alone), self.tasks))
 
@@ -71,7 +79,14 @@ class FileSource:
         if unknown:
             raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
         tasks = (replace(task, features=tuple(raw), make=make, text=tuple(text)) for task in self.tasks)
-        return FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine)
+        return FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine, watch=self.watch)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield features and target of all rows in their order, in blocks of at most 64k."""
+        if self.not_numbers is not None:
+            raise DataTypeError(self.not_numbers)
+        for task in self.tasks:
+            yield from task_blocks(task)
 
 
 def read(
@@ -81,6 +96,7 @@ def read(
     *,
     client: Any = None,
     spark: Any = None,
+    progress: Progress | None = None,
 ) -> FileSource:
     """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
 
@@ -100,6 +116,8 @@ def read(
         Workers of Dask that read and sum the parts of the files, which must be at the same path for all of them.
     spark : pyspark.sql.SparkSession, optional
         The same with the workers of Spark.
+    progress : callable, optional
+        Called as ``progress(number of the pass, rows that it has read, rows in all)`` while passes run.
     """
     engine = task_engine(client, spark)
     folder = Path(path) if engine is None else Path(path).absolute()  # workers have another working directory
@@ -127,7 +145,8 @@ def read(
         tasks += [FileTask(stamp, kind, part, n, features, target, constants) for part, n in parts if n > 0]
     if not tasks:
         raise DataError(f"{str(folder)!r} has no rows (0 sample(s)); at least one is required.")
-    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None, engine)
+    watch = None if progress is None else Watch(progress, sum(task.n_rows for task in tasks))
+    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None, engine, watch)
 
 
 def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
@@ -147,6 +166,7 @@ def _sum(task: FileTask, *, kernel: Kernel, args: tuple[Any, ...], threads: bool
 def _files(path: Path) -> list[Path]:
     """Return the files at a path, in the order of their names."""
     if not path.is_dir():
+        format_of(path)
         with path.open("rb"):  # says clearly what is wrong with a file that is missing or not readable
             return [path]
     found = [

@@ -1,0 +1,42 @@
+"""How far a pass has come: a hook for whoever wants to show it."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from ..source import Array, Kernel
+
+Progress = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all
+
+
+class Watch:
+    """Counts passes and rows, and tells the hook after each block; the threads of a pass take turns."""
+
+    def __init__(self, hook: Progress, n_rows: int) -> None:
+        self.hook = hook
+        self.n_rows = n_rows
+        self.passes = 0
+        self.rows = 0
+        self._turn = Lock()
+
+    def start(self) -> None:
+        """Begin a pass."""
+        self.passes += 1
+        self.rows = 0
+        self.hook(self.passes, 0, self.n_rows)
+
+    def advance(self, n_rows: int) -> None:
+        """Count some rows."""
+        with self._turn:
+            self.rows += n_rows
+            self.hook(self.passes, self.rows, self.n_rows)
+
+    def counting(self, kernel: Kernel) -> Kernel:
+        """Return a kernel that also counts the rows of its blocks."""
+
+        def counted(features: Array, target: Array, *args: Any) -> tuple[Array, ...]:
+            values = kernel(features, target, *args)
+            self.advance(len(target))
+            return values
+
+        return counted
