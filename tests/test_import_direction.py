@@ -25,8 +25,10 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "mechanisms": {"exact", "privacy", "linalg", "randomness", "statistics", "errors"},
     "algorithms": {"utility", "privacy", "data", "statistics", "mechanisms", "linalg", "randomness", "errors"},
     "plain_data": set(),
+    "versions": set(),
+    "dossier": {"privacy"},
     "feature_map": {"data", "plain_data", "errors"},
-    "report": {"plain_data", "privacy", "errors"},
+    "report": {"dossier", "plain_data", "privacy", "errors"},
     "ledger": {"privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},
     "reference": {"data", "linalg", "errors"},
@@ -47,6 +49,7 @@ FITTING = {
     "privacy",
     "report",
     "statistics",
+    "versions",
     "errors",
 }
 ESTIMATORS = {

@@ -6,7 +6,7 @@ Start with `PrivateLinearRegression` and `Bounds`; `dpols.privacy` computes what
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .versions import __version__
 
 if TYPE_CHECKING:
     from . import privacy

@@ -32,6 +32,7 @@ from .privacy.budget import delta_from_rule
 from .privacy.certificate import certify
 from .randomness import Bits, streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
+from .versions import versions
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -213,6 +214,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ),
         verdict=verdict[0],
         verdict_reason=verdict[1],
+        staged=fit.stages is not None,
+        versions=versions(),
     )
 
 

@@ -90,11 +90,20 @@ class PrivacyReport:
     coefficients: tuple[Coefficient, ...]
     verdict: str
     verdict_reason: str
+    staged: bool  # later releases were chosen by what earlier ones let out, so that the cost is that of the stages
+    versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """Every release, as recorded while it was made; `dpols.privacy.epsilon_of` recomputes the cost."""
         return tuple(line.release for line in self.lines for _ in range(line.times))
+
+    @property
+    def spent_in_words(self) -> str:
+        """How the cost was found."""
+        if self.staged:
+            return "the sum of what was reserved for each stage (basic composition)"
+        return "from the recorded releases"
 
     @property
     def certificate_in_words(self) -> str:
@@ -130,7 +139,7 @@ class PrivacyReport:
             f"Numeric mode   {self.numeric_in_words}",
             f"Method         {self.title} ({self.method}), {self.accounting} accounting",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
-            f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
+            f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, {self.spent_in_words}",
             *([] if self.certified_delta is None else [f"Certified      {self.certificate_in_words}"]),
             f"Neighbours     {self.relation_in_words}",
             f"Data           {self.n_rows} rows, {self.n_features} coefficients",
@@ -156,6 +165,7 @@ class PrivacyReport:
         data["asked"] = asdict(self.asked)
         data["lines"] = [_line_to_dict(line) for line in self.lines]
         data["bounds"] = [list(pair) for pair in self.bounds]
+        data["versions"] = [list(pair) for pair in self.versions]
         data["assumed_public"] = list(self.assumed_public)
         data["coefficients"] = [asdict(c) for c in self.coefficients]
         data["private"] = self.private
@@ -164,6 +174,18 @@ class PrivacyReport:
     def to_json(self) -> str:
         """Return the report as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown, with what the guarantee means in plain words."""
+        from .dossier import to_markdown
+
+        return to_markdown(self)
+
+    def to_html(self) -> str:
+        """Return the report as one HTML page that needs no other file and holds the report as JSON, too."""
+        from .dossier import to_html
+
+        return to_html(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
@@ -237,6 +259,8 @@ _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("method", "title", "reference", "numeric", "accounting", "verdict", "verdict_reason"), text),
     "relation": _relation,
     "seeded": flag,
+    "staged": flag,
+    "versions": tuple_of(_pair),
     "asked": lambda value: PrivacyBudget(**{name: finite_number(number) for name, number in mapping(value).items()}),
     "spent_epsilon": finite_number,
     "certified_delta": lambda value: None if value is None else finite_number(value),

@@ -1,0 +1,174 @@
+"""What a report says, section by section, whatever it is written in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..privacy import Neighbours
+from ..privacy.attacker import success_against, success_under
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headings; a heading that begins with > belongs to numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of statements."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """What to type, line by line."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Probabilities between a half and one, each with what it is of."""
+
+    rows: tuple[tuple[str, float], ...]
+
+
+Part = str | Table | Bullets | Code | Chances
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+TITLE = "Privacy report"
+
+
+def alarm(report: Any) -> str | None:
+    """Return why a fit is not private, None where it is."""
+    if not report.seeded:
+        return None
+    return "NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise."
+
+
+def summary(report: Any) -> str:
+    """Return the guarantee in one sentence."""
+    return (
+        f"A linear regression on {report.n_rows:,} rows, fitted with epsilon = {report.asked.epsilon:.6g} and delta = "
+        f"{report.asked.delta:.4g} under {report.relation} neighbours, in {report.numeric} arithmetic."
+    )
+
+
+def sections(report: Any) -> tuple[Section, ...]:
+    """Return all sections of a report."""
+    return (
+        Section(
+            "What is protected",
+            (report.relation_in_words[:1].upper() + report.relation_in_words[1:] + ".", *_unit(report)),
+        ),
+        Section("What the guarantee means", _meaning(report)),
+        Section("What was released", _released(report)),
+        Section("What it cost", (_cost(report),)),
+        Section("What came out", _outcome(report)),
+        Section("What it rests on", _assumptions(report)),
+        Section("How to check it", _checks(report)),
+    )
+
+
+def _unit(report: Any) -> tuple[Part, ...]:
+    return (
+        "Whoever sees the coefficients, this report and everything else that was released can hardly tell whether this "
+        "was done to any one row, even if all other rows are known.",
+    )
+
+
+def _meaning(report: Any) -> tuple[Part, ...]:
+    promised = success_under(report.asked)
+    rows = [("a blind guess", 0.5)]
+    words = (
+        "Take an attacker who knows all other rows, sees everything that was released, and must decide whether one "
+        "person's row is in the data, at even odds. The best that any attack can do is to be right with this "
+        "probability:"
+    )
+    more = (
+        f"The promise holds for every mechanism with this epsilon and delta: (e^epsilon + delta) / (1 + e^epsilon) = "
+        f"{promised:.6g}."
+    )
+    if not report.staged:
+        exact = success_against(report.releases, relation=Neighbours(report.relation))
+        rows.append(("the best attack on what was released", min(exact, promised)))
+        more += (
+            " What was released here allows less: (1 + D) / 2, where D is the smallest delta at which the recorded "
+            "releases are private with epsilon = 0, which is the largest total variation distance between neighbours."
+        )
+    rows.append(("what epsilon and delta promise", promised))
+    return words, Chances(tuple(rows)), more
+
+
+def _released(report: Any) -> tuple[Part, ...]:
+    table = Table(
+        (">times", "what", "noise"), tuple((str(line.times), line.what, line.describe()) for line in report.lines)
+    )
+    return (
+        "Each value left the computation with noise that was drawn for it, and was recorded as it did. The "
+        "coefficients and everything else in this report are computed from these values and from public numbers.",
+        table,
+    )
+
+
+def _cost(report: Any) -> Table:
+    rows = [
+        ("asked", f"epsilon = {report.asked.epsilon:.6g}, delta = {report.asked.delta:.4g}"),
+        ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, {report.spent_in_words}"),
+        ("certified", report.certificate_in_words),
+        ("accounting", f"{report.accounting}: {_ACCOUNTING.get(report.accounting, '')}"),
+        ("method", f"{report.title} ({report.method}); {report.reference}"),
+    ]
+    return Table(("", ""), tuple(rows))
+
+
+_ACCOUNTING = {
+    "exact": "noise is calibrated by the privacy loss of all releases together",
+    "paper": "noise is calibrated as the method was published",
+}
+
+
+def _outcome(report: Any) -> tuple[Part, ...]:
+    def spread(value: float | None) -> str:
+        return "unknown" if value is None else f"{value:.4g}"
+
+    rows = tuple((c.name, f"{c.value:.6g}", spread(c.noise_stddev)) for c in report.coefficients)
+    verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
+    return Table(("coefficient", ">value", ">std of the privacy noise"), rows), verdict
+
+
+def _assumptions(report: Any) -> tuple[Part, ...]:
+    numeric = {
+        "exact": "The guarantee is one of the program as it ran, rounding included. IEEE arithmetic and numpy's "
+        "elementary functions are assumed to be as accurate as documented.",
+        "float": "The guarantee is one of the formulas in real numbers. Effects of floating-point arithmetic are not "
+        "covered; a fit with numeric='exact' covers them.",
+    }
+    items = (
+        *(f"Public, and not protected: {item}." for item in report.assumed_public),
+        "The declared bounds are public knowledge. Bounds that were read off the data void the guarantee.",
+        "The operating system's random numbers are unpredictable.",
+        "Other uses of the same rows are not covered by this report: the costs of several releases add up.",
+        numeric.get(report.numeric, report.numeric),
+    )
+    return Bullets(items), "Declared bounds; values outside are clipped:", Table(("", ""), tuple(report.bounds))
+
+
+def _checks(report: Any) -> tuple[Part, ...]:
+    words = (
+        "The report as JSON (report.to_json(), or dpols fit --json) lists every release with its parameters. This "
+        "computes anew what they cost, without the data:"
+    )
+    versions = Table(("", ""), tuple(report.versions))
+    return words, Code(("dpols verify report.json",)), "The fit ran with these versions:", versions

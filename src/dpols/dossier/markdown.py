@@ -1,0 +1,41 @@
+"""The report in Markdown."""
+
+import re
+from typing import Any
+
+from .content import TITLE, Bullets, Chances, Code, Part, Table, alarm, sections, summary
+
+
+def to_markdown(report: Any) -> str:
+    """Return a report as Markdown with tables."""
+    warning = alarm(report)
+    blocks = [f"# {TITLE}", *([f"**{_escaped(warning)}**"] if warning else []), _escaped(summary(report))]
+    for section in sections(report):
+        blocks += [f"## {section.title}", *(_part(part) for part in section.parts)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _part(part: Part) -> str:
+    match part:
+        case str():
+            return _escaped(part)
+        case Table(columns, rows):
+            return _table(columns, rows)
+        case Bullets(items):
+            return "\n".join(f"- {_escaped(item)}" for item in items)
+        case Code(lines):
+            return "\n".join(f"    {line}" for line in lines)
+        case Chances(rows):
+            return _table(("", ">right with probability"), tuple((name, f"{chance:.2%}") for name, chance in rows))
+
+
+def _table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
+    heads = [_escaped(name.removeprefix(">")) for name in columns]
+    rules = ["---:" if name.startswith(">") else "---" for name in columns]
+    lines = [heads, rules, *([_escaped(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _escaped(text: str) -> str:
+    """Return text on one line in which nothing is markup."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", " ".join(text.split()))

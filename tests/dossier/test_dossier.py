@@ -1,0 +1,146 @@
+"""Reports to hand on: everything is said, nothing is markup by accident, and the browser asks for nothing."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, PrivacyReport, PrivateLinearRegression
+from dpols.privacy import PrivacyBudget
+from dpols.privacy.attacker import success_under
+
+
+def fit(**changes):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (500, 2))
+    bounds = Bounds(features=[(-1.0, 1.0), (-2.0, 3.0)], target=(-4.0, 6.0))
+    parameters = {"epsilon": 2.0, "delta": 1e-6, "bounds": bounds} | changes
+    return PrivateLinearRegression(**parameters).fit(X, 1.0 + X @ [2.0, -1.0]).privacy_report_
+
+
+class Page(HTMLParser):
+    """The text that is shown, the addresses that are named, and whether every element is closed."""
+
+    VOID = ("meta", "br", "hr", "img", "link", "input")
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.shown, self.addresses, self.data = [], [], [], ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.addresses += [value for name, value in attributes if name in ("src", "href", "srcset", "action", "data")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.data += data
+        elif self.open and self.open[-1] != "style":
+            self.shown.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.shown).split())
+
+
+FACTS = (
+    *("zero-out", "epsilon = 2", "delta = 1e-06", "88.08%", "sketch of X'X", "gradient X'clip(y - X theta)"),
+    *("from the recorded releases", "proved in ball arithmetic", "[-2, 3]", "[-4, 6]", "intercept", "500 rows"),
+    *("dpols verify report.json", "numpy", "scipy", "python-flint", "number of rows", "rounding included"),
+)
+
+
+def test_both_pages_say_all_that_matters():
+    report = fit()
+    page, markdown = Page(report.to_html()).text, re.sub(r"\\(.)", r"\1", report.to_markdown())
+    for fact in FACTS:
+        assert fact in page, fact
+        assert fact in markdown, fact
+    for coefficient in report.coefficients:
+        assert f"{coefficient.value:.6g}" in page
+        assert f"{coefficient.value:.6g}" in markdown
+    for name, version in report.versions:
+        assert f"{name} {version}" in page
+    assert "NOT PRIVATE" not in page
+
+
+def test_a_seeded_fit_and_floating_point_say_so():
+    report = fit(random_state=0, numeric="float")
+    for page in (Page(report.to_html()).text, report.to_markdown()):
+        assert "NOT PRIVATE" in page
+        assert "real numbers" in page
+        assert "not certified" in page
+
+
+@pytest.mark.parametrize("method", ["linmix-dynamic", "ihm-adaptive"])
+def test_stages_are_said_to_add_up(method):
+    report = fit(method=method)
+    assert report.staged
+    for page in (Page(report.to_html()).text, report.to_markdown(), report.to_text()):
+        assert "basic composition" in page
+        assert "from the recorded releases" not in page
+    assert "best attack on what was released" not in report.to_markdown()
+
+
+def test_the_page_is_well_formed_and_asks_for_nothing():
+    html = fit().to_html()
+    page = Page(html)
+    assert page.open == []
+    assert page.addresses == []
+    assert not re.search(r"url\(|@import|https?://", html)
+    assert html.startswith("<!doctype html>")
+
+
+def test_the_page_holds_the_report_itself():
+    report = fit()
+    assert PrivacyReport.from_dict(json.loads(Page(report.to_html()).data)) == report
+
+
+def test_names_are_never_markup():
+    report = fit()
+    wild = "</script><b>*a*</b> | [x](y) `c` & <img src=q>"
+    named = replace(report, coefficients=(replace(report.coefficients[0], name=wild), *report.coefficients[1:]))
+    page = Page(named.to_html())
+    assert wild in page.text
+    assert page.open == []
+    assert page.addresses == []
+    assert json.loads(page.data)["coefficients"][0]["name"] == wild
+    (row,) = (line for line in named.to_markdown().splitlines() if "script" in line)
+    assert re.sub(r"\\(.)", r"\1", row).startswith(f"| {wild} |")
+    assert len(re.findall(r"(?<!\\)\|", row)) == 4
+
+
+@pytest.mark.parametrize("changes", [{}, {"neighbours": "replace-one"}, {"epsilon": 0.1}])
+def test_the_best_attack_on_the_releases_is_no_better_than_what_is_promised(changes):
+    report = fit(**changes)
+    blind, exact, promised = re.findall(r"\| ([\d.]+)% \|", report.to_markdown())
+    assert float(blind) == 50.0
+    assert 50.0 < float(exact) < float(promised)
+    assert float(promised) == pytest.approx(100.0 * success_under(report.asked), abs=0.01)
+
+
+def test_a_page_fits_a_phone_and_a_desk(tmp_path):
+    from dpols.bench.paper.screenshots import browser, measure_layout
+
+    if browser() is None:
+        pytest.skip("no browser is installed")
+    (tmp_path / "report.html").write_text(fit().to_html(), encoding="utf-8")
+    for width in (390, 1200):
+        layout = measure_layout(tmp_path / "report.html", width=width)
+        assert layout.scroll_width <= layout.width
+        assert layout.furthest_right <= width
+        assert layout.requests == ()
+
+
+def test_success_has_its_limits():
+    assert success_under(PrivacyBudget(1e-12, 1e-300)) == pytest.approx(0.5, abs=1e-12)
+    assert success_under(PrivacyBudget(1e6, 1e-6)) == 1.0
+    assert success_under(PrivacyBudget(1e-12, 0.5)) == pytest.approx(0.75, abs=1e-12)
