@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression, randomness, release_sketch
 from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
+from dpols.data.files import column_types, read
 from dpols.errors import (
     BoundsError,
     BudgetExceeded,
@@ -345,20 +346,82 @@ class TestBoundsFiles:
 
 
 @pytest.mark.extras
-def test_a_parquet_file_with_a_damaged_footer_is_refused(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
+class TestFiles:
+    """Files of tables."""
 
-    pytest.importorskip("typer")
-    from dpols.cli.tables import column_types
+    @pytest.fixture(autouse=True)
+    def _needs(self):
+        pytest.importorskip("pyarrow")
 
-    path = tmp_path / "data.parquet"
-    parquet.write_table(pyarrow.table({"a": [1, 2]}), path)
-    whole = path.read_bytes()
-    for place in range(len(whole) - 200, len(whole) - 8, 3):
-        path.write_bytes(whole[:place] + b"\xff" * 5 + whole[place + 5 :])
-        with contextlib.suppress(DataError):
+    def passes(self, path, target=None):
+        names = list(column_types(path))
+        return read(path, target=names[-1] if target is None else target).total(lambda X, y: (X.sum(axis=0), y.sum()))
+
+    def test_a_parquet_file_with_a_damaged_footer_is_refused(self, tmp_path):
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"a": [1, 2], "b": [3, 4]}), tmp_path / "whole.parquet")
+        whole = (tmp_path / "whole.parquet").read_bytes()
+        for place in range(len(whole) - 200, len(whole) - 8, 3):
+            path = tmp_path / f"{place}.parquet"
+            path.write_bytes(whole[:place] + b"\xff" * 5 + whole[place + 5 :])
+            with contextlib.suppress(DataError):
+                column_types(path)
+
+    @pytest.mark.parametrize("kind", ["parquet", "arrow"])
+    def test_a_column_whose_name_is_no_text_is_refused(self, kind, tmp_path):
+        import pyarrow
+        from pyarrow import ipc, parquet
+
+        path = tmp_path / f"data.{kind}"
+        table = pyarrow.table({"abcdefgh": [1, 2], "y": [3, 4]})
+        if kind == "parquet":
+            parquet.write_table(table, path, store_schema=False)
+        else:
+            with ipc.new_file(path, table.schema) as writer:
+                writer.write_table(table)
+        path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abc\xe4efgh"))
+        with pytest.raises(DataError, match="data"):
             column_types(path)
+
+    def test_a_target_may_have_an_empty_name(self, tmp_path):
+        (tmp_path / "data.csv").write_text("a,\n1,2\n3,4\n")
+        assert self.passes(tmp_path / "data.csv", target="").values[1] == 6.0
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (-140000000, 3)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 80000000)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2)",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (2L, \"2)}",
+            "{'descr': '|O', 'fortran_order': False, 'shape': (2, 2)}",
+        ],
+    )
+    def test_numpy_files_whose_header_lies_are_refused_at_once(self, header, tmp_path):
+        text = header.encode().ljust(117) + b"\n"
+        (tmp_path / "data.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(32))
+        with pytest.raises(DataError, match=r"data\.npy"):
+            column_types(tmp_path / "data.npy")
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "pandas"])
+def test_predictions_for_what_is_no_number_are_refused_without_quoting_it(kind):
+    X, y = rows()
+    fitted = model().fit(X, y)
+    words = X.astype(object)
+    words[3, 0] = "a secret"
+    table = {"array": lambda: words, "list": words.tolist, "pandas": lambda: frame_of(words)}[kind]()
+    with pytest.raises((DataError, DataTypeError)) as refused:
+        fitted.predict(table)
+    assert "secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
+
+
+def frame_of(values):
+    return pytest.importorskip("pandas").DataFrame(values)
 
 
 def test_a_long_rule_is_refused_at_once():

@@ -44,7 +44,7 @@ def stream_source(stream: Any, target: Any) -> StreamSource:
     with _opened(stream) as reader:
         kinds = dict(zip(reader.schema.names, reader.schema.types, strict=True))
         features = feature_names(reader.schema.names, target)
-        wanted = [*features, *filter(None, [target])]
+        wanted = [*features, *([] if target is None else [target])]
         require_numeric([name for name in wanted if not holds_numbers(kinds[name])], wanted)
         n_rows = sum(batch.num_rows for batch in reader)
     return StreamSource(stream, n_rows, tuple(features), target)

@@ -49,7 +49,7 @@ def _opened(file: Stamp, names: Sequence[str] | None = None, *, threads: bool = 
             )
             with ipc.open_file(mapped, options=options) as reader:
                 yield reader
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a column's name
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         file.check()

@@ -1,6 +1,7 @@
 """Arrays of numpy: mapped into memory, each task a run of rows. Columns without names are x0, x1 and so on."""
 
 from collections.abc import Iterator, Sequence
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def _mapped(file: Stamp) -> Array:
         array: Any = np.load(file.path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise
-    except (ValueError, OSError, EOFError, SyntaxError):  # SyntaxError, since the header is a Python literal
+    except (ValueError, OSError, EOFError, OverflowError, SyntaxError, TokenError):  # the header is a Python literal
         raise DataError(
             f"{file.path!r} is not an array of numbers in numpy's format, or is damaged or truncated. Write it anew "
             "with numpy.save."
@@ -61,6 +62,8 @@ def _mapped(file: Stamp) -> Array:
             f"{file.path!r} must hold one array with rows and columns, or a vector of records with names. Save "
             "features and target as the columns of one array."
         )
+    if array.nbytes == 0:  # a header may claim any number of columns where there is no row to show them
+        raise DataError(f"{file.path!r} has no rows (0 sample(s)) or no columns; at least one is required.")
     return array
 
 

@@ -9,12 +9,17 @@ from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow
 from .task import Header, Part, Stamp, runs_of
 
 _BUFFER = 1 << 20
+_REMEDY = "Write it anew, or rename it after its format."
 
 
 def header(file: Stamp) -> Header:
     """Return the columns that the file's footer lists; no row is read."""
-    schema = _metadata(file).schema.to_arrow_schema()
-    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in schema]
+    schema = _metadata(file).schema
+    try:
+        fields = list(schema.to_arrow_schema())
+    except pyarrow().ArrowException:
+        raise DataError(f"{file.path!r} has columns of types that Arrow does not know. {_REMEDY}") from None
+    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in fields]
 
 
 def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
@@ -50,8 +55,5 @@ def _metadata(file: Stamp) -> Any:
         return parquet.read_metadata(file.path)
     except FileNotFoundError:
         raise
-    except (arrow.ArrowException, OSError):  # how pyarrow reports a damaged footer
-        raise DataError(
-            f"{file.path!r} is not a Parquet file, or is damaged or truncated. Write it anew, or rename it after its "
-            "format."
-        ) from None
+    except (arrow.ArrowException, OSError, UnicodeDecodeError):  # how pyarrow reports a damaged footer
+        raise DataError(f"{file.path!r} is not a Parquet file, or is damaged or truncated. {_REMEDY}") from None

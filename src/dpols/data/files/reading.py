@@ -132,7 +132,7 @@ def read(
     features = tuple(name for name in first if name != target) if columns is None else tuple(map(str, columns))
     if not features:
         raise BoundsError(f"{str(folder)!r} has no feature columns.")
-    names = (*features, *filter(None, [target]))
+    names = (*features, *([] if target is None else [target]))
     tasks: list[FileTask] = []
     complaints: list[str] = []
     for file in files:

@@ -57,7 +57,9 @@ class FileTask:
     def names(self) -> list[str]:
         """Names of the columns that are read from the file, the target last."""
         constants = dict(self.constants)
-        return [name for name in (*self.features, *filter(None, [self.target])) if name not in constants]
+        return [
+            name for name in (*self.features, *([] if self.target is None else [self.target])) if name not in constants
+        ]
 
 
 def runs_of(counts: Sequence[int], n_columns: int) -> Iterator[Part]:
