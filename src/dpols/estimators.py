@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from .data import ArraySource, Bounds, RowSource, as_source
 from .data.engines import ENGINES
 from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
-from .data.memory import real_numbers
+from .data.memory import real_numbers, unquoted
 from .errors import DataError, ModelFileError, NotPrivateWarning
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, prepare, report_of
@@ -155,7 +155,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if self.feature_map_ is not None:
             return np.asarray(finite_features(self.feature_map_, X) @ self.coef_ + self.intercept_)
-        rows = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        with unquoted("X"):
+            rows = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
