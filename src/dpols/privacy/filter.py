@@ -34,7 +34,7 @@ from .releases import FailureAllowance, GaussianRelease, OpaqueRelease, Release
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_NODES = 256
+_NODES = 128
 # Relative margins that cover the rounding of the accountant and of the Gaussian curve.
 _ROUNDING, _CANCELLATION = 2e-9, 1e-14
 _MOST_SHARES = 1e6

@@ -1,0 +1,185 @@
+"""A ledger under processes that race, die and run out of disk."""
+
+import errno
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols.errors import BudgetExceeded, LedgerError
+from dpols.privacy import GaussianRelease
+
+VICTIM = """
+import sys, time
+import numpy as np
+import dpols.fitting as fitting
+from dpols import Bounds, PrivateLinearRegression
+reserve = fitting.BudgetLedger.reserve
+def hang_after(self, *args, **kwargs):
+    entry = reserve(self, *args, **kwargs)
+    print("reserved", flush=True)
+    time.sleep(600)
+    return entry
+fitting.BudgetLedger.reserve = hang_after
+x = np.linspace(-1, 1, 500)[:, None]
+PrivateLinearRegression(0.5, 1e-7, Bounds(x_norm=1, y_abs=1), ledger=sys.argv[1]).fit(x, x[:, 0])
+"""
+
+
+def python(code, *arguments, **pipes):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], text=True, stdout=subprocess.PIPE, **pipes
+    )
+
+
+def race(path, multiplier, start, counts):
+    """Charge a ledger until it refuses, and tell how often it did not."""
+    ledger, count = BudgetLedger(path), 0
+    start.wait()
+    try:
+        while True:
+            ledger.add(GaussianRelease(multiplier), what="race")
+            count += 1
+    except BudgetExceeded:
+        counts.put(count)
+
+
+def make(path, start, heads):
+    start.wait()
+    heads.put(BudgetLedger(path, epsilon=1.0, delta=1e-6).head())
+
+
+def eight_times(target, *arguments):
+    """Run a function in eight processes that start at once, and return what each of them tells."""
+    processes = multiprocessing.get_context("fork")
+    start, told = processes.Barrier(8), processes.Queue()
+    running = [processes.Process(target=target, args=(*arguments, start, told)) for _ in range(8)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which these do not use
+        for process in running:
+            process.start()
+    answers = [told.get(timeout=120) for _ in running]
+    for process in running:
+        process.join(timeout=60)
+    return answers
+
+
+def test_eight_processes_that_race_for_a_cap_get_exactly_the_cap(tmp_path):
+    ledger = BudgetLedger(tmp_path / "raced", epsilon=2.0, delta=1e-6)
+    multiplier = 7.0 * ledger.state().caps.multiplier  # 49 fit
+    counts = eight_times(race, ledger.path, multiplier)
+    assert sum(counts) == len(ledger.entries()) == 49
+    assert float(ledger.state().gaussian) <= 1.0
+    ledger.check()
+
+
+def test_eight_processes_that_create_a_ledger_make_one(tmp_path):
+    heads = eight_times(make, tmp_path / "made")
+    assert set(heads) == {BudgetLedger(tmp_path / "made").head()}
+
+
+def test_a_fit_that_is_killed_after_its_reservation_counts_as_spent(tmp_path):
+    ledger = BudgetLedger(tmp_path / "killed", epsilon=2.0, delta=1e-6)
+    victim = python(VICTIM, ledger.path)
+    assert victim.stdout.readline() == "reserved\n"
+    os.kill(victim.pid, signal.SIGKILL)
+    assert victim.wait(timeout=60) == -signal.SIGKILL
+    victim.stdout.close()
+    (entry,) = ledger.entries()
+    assert entry.charge.gaussian > 0.0
+    ledger.check()
+    ledger.add(GaussianRelease(100.0), what="others go on")
+
+
+def test_a_writer_that_is_killed_in_mid_transaction_leaves_the_ledger_as_it_was(tmp_path):
+    ledger = BudgetLedger(tmp_path / "torn", epsilon=2.0, delta=1e-6)
+    before = ledger.head()
+    code = """
+import sys, time
+from pathlib import Path
+from dpols.ledger.store import Store
+def content(rows):
+    return {"kind": "charge"}
+store = Store(Path(sys.argv[1]))
+with store._writing("rw") as connection:
+    connection.execute("PRAGMA cache_spill = 1")
+    connection.execute("INSERT INTO history VALUES (2, ?, 'x')", ("x" * 100000,))
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+    victim = python(code, ledger.path)
+    assert victim.stdout.readline() == "writing\n"
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait(timeout=60)
+    victim.stdout.close()
+    assert ledger.check() == before
+    ledger.add(GaussianRelease(100.0), what="others go on")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of its own, of 256 kB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
+    if made.returncode:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        yield place
+    finally:
+        for _ in range(20):
+            if not subprocess.run(["umount", str(place)], capture_output=True).returncode:
+                break
+            time.sleep(0.1)
+
+
+def fill(path):
+    """Write to a file until the disk is full."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while file.write(b"x" * 4096):
+                pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+
+
+def fit(path):
+    model = PrivateLinearRegression(0.1, 1e-7, Bounds(x_norm=1, y_abs=1), ledger=path)
+    x = np.linspace(-1, 1, 500)[:, None]
+    return model, lambda: model.fit(x, x[:, 0])
+
+
+def test_a_full_disk_refuses_to_release(small_disk):
+    ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
+    model, run = fit(ledger.path)
+    run()
+    before = ledger.head()
+    fill(small_disk / "filling")
+    released = model.coef_.copy()
+    with pytest.raises(LedgerError, match="nothing may be released"):
+        run()
+    assert (model.coef_ == released).all()
+    assert ledger.head() == before
+    (small_disk / "filling").unlink()
+    run()
+
+
+def test_a_read_only_disk_refuses_to_release_and_can_be_looked_at(small_disk):
+    ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    model, run = fit(ledger.path)
+    with pytest.raises(LedgerError, match="nothing may be released"):
+        run()
+    assert not hasattr(model, "coef_")
+    assert ledger.entries() == ()
+    ledger.check()
+    with pytest.raises(LedgerError):
+        BudgetLedger(small_disk / "new", epsilon=2.0, delta=1e-6)
