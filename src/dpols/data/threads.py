@@ -35,7 +35,16 @@ def one_blas_thread() -> Iterator[None]:
         with _held.lock:
             _held.by -= 1
             if _held.by == 0:
+                _take_control()
                 _held.limit.restore_original_limits()
+                _take_control()
+
+
+def _take_control() -> None:
+    """Let any thread set limits next: threadpoolctl ignores all but the one that did so first, who may not be last."""
+    for library in _blas().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 class _Held:
