@@ -14,6 +14,7 @@ from .demo import demo
 from .fit import fit
 from .guarantee import guarantee
 from .predict import predict
+from .report import report
 
 # Bad usage has a base class that typer exports only through its children.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -38,7 +39,7 @@ def dpols(
         typer.echo(context.get_help())
 
 
-for command in (fit, predict, bounds_template, cost, guarantee, demo, audit):
+for command in (fit, predict, report, bounds_template, cost, guarantee, demo, audit):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -8,10 +8,11 @@ import typer
 
 from ..errors import BoundsError
 from . import options as given
-from .bounds_file import feature_names, read_bounds
+from .bounds_file import plain_bounds, read_feature_map
 from .console import out as console
 from .output import check_output
 from .progress import pass_bar
+from .report import check_report, write_report
 from .show import show_report
 
 
@@ -30,7 +31,8 @@ def fit(
     data: given.DataFile,
     target: given.Target,
     bounds: Annotated[
-        Path, typer.Option(help='TOML file with the public range of each column; see "dpols bounds-template".')
+        Path,
+        typer.Option(help='TOML file with the public range or categories of each column; see "dpols bounds-template".'),
     ],
     epsilon: given.Epsilon,
     delta: given.Delta,
@@ -51,6 +53,9 @@ def fit(
     random_state: Annotated[
         int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
+    ] = None,
     json: given.Json = False,
 ) -> None:
     """Fit a private linear regression on a file or a folder of files.
@@ -63,11 +68,13 @@ def fit(
     from ..estimators import PrivateLinearRegression
 
     rule = given.parsed_delta(delta, epsilon)
-    declared = read_bounds(bounds)
+    declared = read_feature_map(bounds)
+    plain = plain_bounds(declared)
     model = PrivateLinearRegression(
         epsilon=epsilon,
         delta=rule,
-        bounds=declared,
+        bounds=plain,
+        feature_map=declared if plain is None else None,
         fit_intercept=not no_intercept,
         method=method,
         numeric=numeric.value,
@@ -77,16 +84,19 @@ def fit(
         bad_rows=bad_rows.value,
         random_state=random_state,
     )
-    features = feature_names(declared)
-    if target in features:
+    if target in declared.raw_columns:
         raise BoundsError(
             f"--target {target!r} is also a feature in {str(bounds)!r}; delete its [features] table there."
         )
     check_output(out, inputs=(data, bounds))
+    if report is not None:
+        check_report(report, inputs=(data, bounds, out))
     with pass_bar(f"Fitting {data.name}") as progress:
-        model.fit(read(data, target, features, progress=progress))
+        model.fit(read(data, target, declared.raw_columns, progress=progress))
     try:
         model.save(out)
+        if report is not None:
+            write_report(report, model.privacy_report_)
     finally:
         # The budget is spent by now: what was released is shown even where the file cannot be written.
         if json:
@@ -95,3 +105,5 @@ def fit(
             show_report(model.privacy_report_)
     if not json:
         console.print(f"Model saved to {out}", soft_wrap=True)
+        if report is not None:
+            console.print(f"Report saved to {report}", soft_wrap=True)

@@ -1,7 +1,7 @@
 """``dpols predict``: a saved model's predictions for a table in a file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,10 @@ from . import options as given
 from .console import out as console
 from .console import working
 from .output import check_output, write_text
-from .tables import read_columns
+
+if TYPE_CHECKING:
+    from ..data import FileSource
+    from ..data.source import Array
 
 
 def predict(
@@ -18,26 +21,39 @@ def predict(
     data: given.DataFile,
     out: Annotated[Path, typer.Option(help="CSV file to write, with the one column prediction.")],
 ) -> None:
-    """Predict the target for each row of a CSV or Parquet file.
+    """Predict the target for each row of a file or a folder of files.
 
     Columns are found by name. A prediction costs no privacy budget of those whose rows the model was fitted on, but it
     does reveal the rows predicted for.
     """
-    import numpy as np
-
+    from ..data import read
     from ..estimators import PrivateLinearRegression
+    from ..feature_map import mapped_files
 
     fitted = PrivateLinearRegression.load(model)
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
     check_output(out, inputs=(model, data))
+    source = read(data, columns=[str(name) for name in names])
+    if fitted.feature_map_ is not None:
+        source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):
-        table = read_columns(data, [str(name) for name in names])
-    bad = int((~np.isfinite(np.asarray(table, dtype=np.float64))).any(axis=1).sum())
-    if bad or table.num_rows == 0:
-        what = f"has missing or infinite values in {bad} of {table.num_rows} rows" if bad else "has no rows"
-        raise DataError(f"{str(data)!r} {what}; a prediction needs every feature of a row.")
-    predictions = fitted.predict(table)
+        predictions = predicted(source, fitted.coef_, fitted.intercept_)
     write_text(out, ("prediction\n", *(f"{value!r}\n" for value in predictions.tolist())))
-    console.print(f"{table.num_rows} predictions saved to {out}", soft_wrap=True)
+    console.print(f"{len(predictions)} predictions saved to {out}", soft_wrap=True)
+
+
+def predicted(source: "FileSource", coefficients: "Array", intercept: float) -> "Array":
+    """Return a prediction for each row, or say of how many rows a feature is missing."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        values = np.concatenate([features @ coefficients + intercept for features, _ in source.blocks()])
+    bad = int((~np.isfinite(values)).sum())
+    if bad:
+        raise DataError(
+            f"{source.path!r} has missing or infinite values in {bad} of {len(values)} rows; a prediction needs every "
+            "feature of a row."
+        )
+    return np.asarray(values)

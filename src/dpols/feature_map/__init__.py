@@ -2,7 +2,16 @@
 
 from .columns import Categorical, Numeric
 from .mapping import FeatureMap
-from .source import finite_features, mapped_bounds, mapped_source
+from .source import finite_features, mapped_bounds, mapped_files, mapped_source
 from .terms import Factor
 
-__all__ = ["Categorical", "Factor", "FeatureMap", "Numeric", "finite_features", "mapped_bounds", "mapped_source"]
+__all__ = [
+    "Categorical",
+    "Factor",
+    "FeatureMap",
+    "Numeric",
+    "finite_features",
+    "mapped_bounds",
+    "mapped_files",
+    "mapped_source",
+]

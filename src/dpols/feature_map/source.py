@@ -6,31 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Bounds, RowSource, TableSource
+from ..data import Bounds, FileSource, RowSource, TableSource
+from ..data.kinds import is_source, is_stream, is_table, library_of
 from ..data.memory import real_numbers
 from ..data.source import Array
-from ..errors import BoundsError, DataError
+from ..errors import BoundsError, DataError, DataTypeError
 from .cells import numbers, raw_column
 from .columns import Categorical
 from .mapping import FeatureMap
 
-_TABLES = ("pandas", "polars", "pyarrow")
-
 
 def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource:
     """Return the features of a table or an array as a source of rows; ``target`` is a column name or the values."""
-    if hasattr(table, "mapped"):
+    if isinstance(table, FileSource):
         if target is not None or table.target is None:
             raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
-        text = [name for name in feature_map.raw_columns if isinstance(feature_map.columns[name], Categorical)]
-        make = partial(mapped_block, feature_map, table.target)
-        source: RowSource = table.mapped(feature_map.raw_columns, feature_map.names, make, text)
-        return source
+        return mapped_files(feature_map, table)
+    if is_source(table) or is_stream(table) or library_of(table) in ("dask", "pyspark"):
+        raise DataTypeError(
+            f"a feature map cannot be applied to rows of type {type(table).__name__}; pass a table in memory, or write "
+            "the rows to Parquet files and pass dpols.read(path, target=...)."
+        )
     if target is None:
         raise DataError(
             "a fit requires y to be passed, but the target y is None. Pass the targets, or the name of their column."
         )
-    rows = table if type(table).__module__.partition(".")[0] in _TABLES else _matrix(table)
+    rows = table if is_table(table) else _matrix(table)
     n_rows = rows.num_rows if hasattr(rows, "num_rows") else len(rows)
     if n_rows < 1:
         raise DataError("the table has no rows (0 sample(s)); at least one is required.")
@@ -49,9 +50,17 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
     return TableSource(n_rows, feature_map.names, lambda a, b: (feature_map.transform(_slice(rows, a, b)), vector[a:b]))
 
 
-def mapped_block(feature_map: FeatureMap, target: str, block: Any) -> tuple[Array, Array]:
+def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
+    """Return the features of raw rows in files; only their own columns are read, categories as text."""
+    text = [name for name in feature_map.raw_columns if isinstance(feature_map.columns[name], Categorical)]
+    make = partial(mapped_block, feature_map, source.target)
+    return source.mapped(feature_map.raw_columns, feature_map.names, make, text)
+
+
+def mapped_block(feature_map: FeatureMap, target: str | None, block: Any) -> tuple[Array, Array]:
     """Return features and target of a block of raw rows. Pure, and importable where a block is read elsewhere."""
-    return feature_map.transform(block), numbers(target, raw_column(block, target))
+    features = feature_map.transform(block)
+    return features, np.zeros(len(features)) if target is None else numbers(target, raw_column(block, target))
 
 
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:

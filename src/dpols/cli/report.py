@@ -1,0 +1,51 @@
+"""``dpols report``: a saved model's privacy report as a page to hand on."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ParameterError
+from .console import out as console
+from .output import check_output, write_text
+
+if TYPE_CHECKING:
+    from ..report import PrivacyReport
+
+_FORMATS: dict[str, "Callable[[PrivacyReport], str]"] = {
+    ".html": lambda report: report.to_html(),
+    ".md": lambda report: report.to_markdown(),
+    ".txt": lambda report: f"{report.to_text()}\n",
+    ".json": lambda report: f"{report.to_json()}\n",
+}
+
+
+def report(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help='Model file written by "dpols fit".')],
+    out: Annotated[Path, typer.Option(help="File to write: .html, .md, .txt or .json, by its name.")],
+) -> None:
+    """Write the privacy report of a saved model, to be read, printed or handed on.
+
+    An HTML page needs no other file. JSON is what "dpols verify" checks.
+    """
+    from ..estimators import PrivateLinearRegression
+
+    fitted = PrivateLinearRegression.load(model)
+    check_report(out, inputs=(model,))
+    write_report(out, fitted.privacy_report_)
+    console.print(f"Report saved to {out}", soft_wrap=True)
+
+
+def check_report(path: Path, *, inputs: Iterable[Path]) -> None:
+    """Make sure that a report can be written under this name."""
+    if path.suffix.lower() not in _FORMATS:
+        raise ParameterError(f"the report {str(path)!r} must end in {', '.join(_FORMATS)}, which says what to write.")
+    if path in inputs:
+        raise ParameterError(f"the report {str(path)!r} would overwrite another file of this command.")
+    check_output(path, inputs=inputs)
+
+
+def write_report(path: Path, report: "PrivacyReport") -> None:
+    """Write a report in the format that its name says."""
+    write_text(path, [_FORMATS[path.suffix.lower()](report)])
