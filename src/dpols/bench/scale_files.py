@@ -81,8 +81,8 @@ def render(rows: list[dict[str, Any]]) -> str:
             f"{r['rows'] * r['passes'] / r['fit'] / 1e6:>7.2f} {r['pass_speed']:>9.2f} {peak:>7}"
         )
     lines += [
-        f"decode: the same reader on the same {worker_count()} threads, which only decodes the columns. of decode: speed",
-        "of the fit's passes as a share of its speed. peak: memory of a process that does nothing but the fit.",
+        f"decode: the same reader on the same {worker_count()} threads, only decoding the columns. of decode: speed of",
+        "the fit's passes as a share of that. peak: memory of a process that does nothing but the fit.",
     ]
     return "\n".join(lines)
 
