@@ -36,7 +36,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "utility": {"privacy", "errors"},
     "counting": {"data", "statistics", "errors"},
     "paid_bounds": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
-    "sketching": {"data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
+    "sketching": {"ledger", "data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
 FITTING = {
     "algorithms",

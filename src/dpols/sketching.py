@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from scipy.special import ndtr, ndtri
 
 from .data import BoundedRows, Bounds, RowMap, RowSource, as_source
 from .data.threads import one_blas_thread
-from .errors import BoundsError, DataError, DataTypeError, ParameterError
+from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
+from .ledger import BudgetLedger, as_ledger
 from .linalg import solve_symmetric
 from .mechanisms import Channel
 from .privacy import (
@@ -54,6 +56,7 @@ def release_sketch(
     neighbours: Literal["zero-out", "replace-one"] = "zero-out",
     bad_rows: Literal["raise", "zero"] = "raise",
     random_state: Any = None,
+    ledger: BudgetLedger | str | PathLike[str] | None = None,
 ) -> "PrivateSketch":
     """Release a private sketch of a table, in exact arithmetic.
 
@@ -80,6 +83,9 @@ def release_sketch(
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded sketch is not private, and its report says so.
+    ledger : BudgetLedger, path or None, default=None
+        Ledger that the sketch is charged to before it touches the table; one that it does not cover raises
+        BudgetExceeded.
 
     Examples
     --------
@@ -92,6 +98,7 @@ def release_sketch(
     >>> sketch.rows_.shape
     (200, 3)
     """
+    shared = as_ledger(ledger)
     source = _source(table)
     relation = _one_of("neighbours", neighbours, tuple(Neighbours))
     _one_of("bad_rows", bad_rows, ("raise", "zero"))
@@ -101,9 +108,13 @@ def release_sketch(
     plan = _plan(budget.for_zero_out(relation), rows, test)
     certify(plan.releases, budget, relation=relation)  # before anything is released
     bits = streams(random_state, 1)
+    if shared is not None:
+        shared.reserve([plan.releases], what=f"sketch of {plan.rows} rows at {budget}, {relation}")
     with one_blas_thread():
         released, shift, grid, releases = _run(BoundedRows(source, row_map, bad_rows, "exact"), plan, bits)
     certificate = certify(releases, budget, relation=relation)  # of what was recorded; it may not exceed the budget
+    if releases != plan.releases:
+        raise BudgetExceeded("the recorded releases are not those of the plan. Please report this as a bug of dpols.")
     columns = source.columns or tuple(f"x{i}" for i in range(source.n_features))
     report = SketchReport(
         numeric="exact",
