@@ -113,7 +113,8 @@ class Channel:
         """Release the Gram matrix of ``rows`` independent rows of law N(0, gram + shift I).
 
         The shift lifts a ``certain`` lower bound on the smallest eigenvalue to the floor. Without one, the row in
-        question itself contributes 1, in units of the squared row norm, in the direction that matters.
+        question itself contributes 1, in units of the squared row norm, in the direction that matters. Of several rows
+        that are gone at once the least favourable ones contribute no more than that, in as many directions.
         """
         known = self._record_sketch(gram, rows, floor, certain)
         if gram.exact:
@@ -125,7 +126,7 @@ class Channel:
         d = len(gram.value)
         root = root_of(gram.value + shift[:, None, None] * np.eye(d))
         half = root @ np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
-        return Mixed(half @ half.swapaxes(-1, -2), shift)
+        return Mixed(half @ half.swapaxes(-1, -2) * gram.unit, shift * gram.unit)
 
     def mix_rows(self, gram: Statistic, *, rows: int, floor: float, certain: Array | None = None) -> MixedRows:
         """Release ``rows`` independent rows of law N(0, gram + shift I) themselves; the shift is that of `mix_gram`.
@@ -151,8 +152,13 @@ class Channel:
         """Record a sketch, and return what is known of the smallest eigenvalue in each trial, in the Gram's units."""
         if rows < 1 or floor <= 1.0:
             raise ParameterError(f"a sketch needs rows >= 1 and floor > 1, not {rows} and {floor}.")
+        if gram.rows_at_once > 1 and rows < 2:
+            raise ParameterError(
+                "a sketch of one row is not proved private for units of several rows; use two or more."
+            )
         self._releases.append(MixingRelease(rows, floor))
-        return np.full(self.trials, gram.sensitivity) if certain is None else np.asarray(certain / gram.unit)
+        one_row = gram.sensitivity / gram.rows_at_once
+        return np.full(self.trials, one_row) if certain is None else np.asarray(certain / gram.unit)
 
     def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
         """Return each trial's noise of std ``factor * multiplier`` times the sensitivity, in the statistic's units."""

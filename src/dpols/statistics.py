@@ -1,11 +1,14 @@
 """Exact sums over bounded rows, each with how far one row can move it.
 
 The door for sums: algorithms get their statistics here, and every statistic carries its own sensitivity with respect
-to replacing one row by the zero row. A statistic is an argument or a local, never stored.
+to replacing one row by the zero row, or all rows of one unit where units have several. A statistic is an argument or a
+local, never stored.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -15,6 +18,8 @@ from .data.span import Span
 
 Array = np.ndarray[Any, np.dtype[Any]]
 AnySpan = Span | FixedPointSpan
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,6 +32,7 @@ class Statistic:
     value: Array
     sensitivity: float
     unit: float | Array = 1.0  # one for all trials, or one for each
+    rows_at_once: int = 1  # how many rows can be gone, each of which moves it by an equal part of the sensitivity
 
     @property
     def exact(self) -> bool:
@@ -34,6 +40,38 @@ class Statistic:
         return self.value.dtype.kind != "f"
 
 
+def per_unit(statistic: Statistic, rows_per_unit: int) -> Statistic:
+    """Return the same sum for neighbours that differ in so many rows: it moves that much more, and is counted in units.
+
+    By the triangle inequality the sensitivity grows by that factor. The unit of measurement shrinks by it, so that the
+    sensitivity is the same in terms of it, and the data looks to a method like as many rows as there may be units.
+    """
+    if rows_per_unit == 1:
+        return statistic
+    return Statistic(
+        statistic.value,
+        statistic.sensitivity * rows_per_unit,
+        statistic.unit / rows_per_unit,
+        rows_per_unit,
+    )
+
+
+def _of_units(
+    function: "Callable[Concatenate[BoundedRows, P], R]",
+) -> "Callable[Concatenate[BoundedRows, P], R]":
+    """Make sums over rows ones whose sensitivity is that of the rows' units."""
+
+    @wraps(function)
+    def for_units(rows: BoundedRows, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: Any = function(rows, *args, **kwargs)
+        if isinstance(result, Statistic):
+            return per_unit(result, rows.rows_per_unit)  # type: ignore[return-value]
+        return tuple(per_unit(statistic, rows.rows_per_unit) for statistic in result)  # type: ignore[return-value]
+
+    return for_units
+
+
+@_of_units
 def gram(rows: BoundedRows) -> Statistic:
     """Return X'X.
 
@@ -42,6 +80,7 @@ def gram(rows: BoundedRows) -> Statistic:
     return _statistic(rows.total(_gram), sensitivity=1.0)
 
 
+@_of_units
 def gram_with_target(rows: BoundedRows) -> Statistic:
     """Return [X, y]'[X, y], the target last.
 
@@ -50,6 +89,7 @@ def gram_with_target(rows: BoundedRows) -> Statistic:
     return _statistic(rows.total(_gram_with_target), sensitivity=2.0)
 
 
+@_of_units
 def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float | Array) -> Statistic:
     """Return X' clip(y - X theta) for each theta of shape (trials, d), with residuals clipped to the trial's bound.
 
@@ -59,6 +99,7 @@ def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float |
     return _statistic(values, sensitivity=1.0, unit=residual_bound)
 
 
+@_of_units
 def clipped_gradient_and_counts(
     rows: BoundedRows, theta: Array, *, residual_bound: float | Array, edges: Array
 ) -> tuple[Statistic, Statistic]:
@@ -69,7 +110,11 @@ def clipped_gradient_and_counts(
     """
     width = (2 + len(edges)) * len(theta)
     *gradient, counts = rows.total(
-        _clipped_gradient_and_counts, *_point(rows, theta), residual_bound, edges, width=width
+        _clipped_gradient_and_counts,
+        *_point(rows, theta),
+        residual_bound,
+        edges,
+        width=width,
     )
     # Whole-numbered counts are held in steps of 2^-20, so that rounding their noise costs nothing.
     steps = ONE if rows.numeric == "exact" else 1.0
@@ -77,6 +122,7 @@ def clipped_gradient_and_counts(
     return _statistic(tuple(gradient), sensitivity=1.0, unit=residual_bound), counted
 
 
+@_of_units
 def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float) -> Statistic:
     """Return the sum of x (y - x'theta) over rows, each term shrunk to a norm of at most the bound.
 

@@ -1,8 +1,9 @@
-"""How far one row moves what goes into a mechanism, against how far it was declared to.
+"""How far one row, or all rows of one unit, moves what goes into a mechanism, against how far it was declared to.
 
 For a Gaussian release: the Euclidean (for matrices Frobenius) distance between the two inputs, over the declared
-sensitivity. For a sketch: the leverage of the row in the matrix that is sketched, times the declared floor. Inputs in
-whole numbers are compared in rational arithmetic, others up to rounding.
+sensitivity. For a sketch: the leverage of the row in the matrix that is sketched, or the sum of the leverages of a
+unit's rows, times the declared floor. Inputs in whole numbers are compared in rational arithmetic, others up to
+rounding.
 """
 
 import math
@@ -83,7 +84,7 @@ def _leverage(call: Call, other: Call, declared: tuple[tuple[str, float], ...]) 
     assert call.shift is not None
     floor, exact = call.declared["floor"], call.statistic.exact and other.statistic.exact
     larger, difference = _larger_and_difference(call.statistic.value, other.statistic.value)
-    if not _is_outer_product(difference, exact):
+    if not _is_of_rows(difference, call.statistic.rows_at_once, exact):
         return Movement(call.mechanism, declared, math.inf, False)
     values = leverages(call, other)
     ratio, within, failed = 0.0, True, 0
@@ -104,6 +105,15 @@ def _larger_and_difference(first: Array, second: Array) -> tuple[Array, Array]:
     return (first, difference) if np.trace(difference) >= 0 else (second, -difference)
 
 
+def _is_of_rows(difference: Array, rows: int, exact: bool) -> bool:
+    """Whether a matrix is what so many rows add to a Gram matrix."""
+    if rows == 1:
+        return _is_outer_product(difference, exact)
+    values = np.linalg.eigvalsh(difference.astype(np.float64))
+    slack = _ROUNDING * max(1.0, float(np.abs(difference).max()))
+    return bool(values[0] >= -slack and (values > slack).sum() <= rows)
+
+
 def _is_outer_product(difference: Array, exact: bool) -> bool:
     """Whether a matrix is xx' for some x, as what one row adds to a Gram matrix must be."""
     pivot = int(np.argmax(np.diag(difference)))
@@ -118,22 +128,21 @@ def _is_outer_product(difference: Array, exact: bool) -> bool:
 
 
 def _exact_leverage(larger: Array, difference: Array, shift: Fraction) -> Fraction | float:
-    """Return x'(larger + shift I)^-1 x where the difference is xx', in rational arithmetic; infinity if singular."""
-    pivot = int(np.argmax(np.diag(difference)))
-    corner = int(difference[pivot, pivot])
-    if corner == 0:
+    """Return the trace of (larger + shift I)^-1 difference, in rational arithmetic; infinity if singular.
+
+    Where the difference is xx' that is x'(larger + shift I)^-1 x.
+    """
+    if not difference.any():
         return Fraction(0)
-    size = len(larger)
     lift = fmpq(shift.numerator, shift.denominator)
-    lifted = fmpq_mat(fmpz_mat([[int(entry) for entry in row] for row in larger]))
-    for place in range(size):
+    lifted, moved = (fmpq_mat(fmpz_mat([[int(entry) for entry in row] for row in m])) for m in (larger, difference))
+    for place in range(len(larger)):
         lifted[place, place] = lifted[place, place] + lift
-    row = [int(entry) for entry in difference[pivot]]
     if lifted.det() == 0:
         return math.inf
-    solution = lifted.solve(fmpq_mat(size, 1, row))
-    form = sum((fmpq(entry) * solution[place, 0] for place, entry in enumerate(row)), fmpq(0)) / corner
-    return Fraction(int(form.p), int(form.q))
+    solution = lifted.solve(moved)
+    trace = sum((solution[place, place] for place in range(len(larger))), fmpq(0))
+    return Fraction(int(trace.p), int(trace.q))
 
 
 def _unit(call: Call) -> float:
@@ -143,9 +152,9 @@ def _unit(call: Call) -> float:
 
 
 def _whole_shift(shift: float, unit: float) -> Fraction:
-    """Return a released shift in the statistic's units; beyond 2^53 its last bit is not known, so take the next."""
+    """Return a released shift in the statistic's units, a whole number; where its last bit is not known, the next."""
     units = Fraction(shift) / Fraction(unit)
-    return units if units < 2**53 else units * (1 + Fraction(1, 2**52))
+    return Fraction(round(units)) if units < 2**51 else units * (1 + Fraction(1, 2**50))
 
 
 def _bound_fails(call: Call, certain: float) -> bool:

@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ..algorithms import algorithm
-from ..data import ArraySource, BoundedRows, Bounds
+from ..data import ArraySource, BoundedRows, Bounds, RowSource
 from ..data.rows import Numeric
+from ..data.units import source_of_units, unit_codes
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits, streams
 from .movement import Movement, movement
@@ -58,8 +59,12 @@ def replay(
     options: Mapping[str, Any] | None = None,
     direction: Direction = "remove",
     bits: Sequence[Bits] | None = None,
+    ids: Any = None,
+    max_rows_per_unit: int = 1,
 ) -> ReplayReport:
     """Replay a method on ``data``, a pair of features and targets, and on the same data with one row zeroed.
+
+    With ``ids`` all rows of that row's unit are zeroed, of which at most ``max_rows_per_unit`` are used.
 
     Parameters
     ----------
@@ -75,15 +80,20 @@ def replay(
         Whether the tape is recorded on the data with the row or on that without it.
     bits : sequence of Bits, optional
         One stream per trial; by default one seeded stream.
+    ids, max_rows_per_unit
+        To which unit each row belongs, and how many rows of a unit are used.
     """
     features, target = np.asarray(data[0], dtype=np.float64), np.asarray(data[1], dtype=np.float64)
     row_map = bounds.row_map(n_features=features.shape[1], columns=None, fit_intercept=fit_intercept)
     chosen = algorithm(method)
-    plan = chosen.plan(budget, n_rows=len(target), n_features=row_map.n_coordinates, **(options or {}))
-    pair = [
-        BoundedRows(ArraySource(*arrays), row_map, "zero", numeric)
-        for arrays in ((features, target), without_row(features, target, row))
-    ]
+    n_units = -(-len(target) // max_rows_per_unit)
+    plan = chosen.plan(budget, n_rows=n_units, n_features=row_map.n_coordinates, **(options or {}))
+    sources: list[RowSource] = [ArraySource(*a) for a in ((features, target), without_row(features, target, row))]
+    if ids is not None:
+        codes = unit_codes(ids)
+        sources[1] = ArraySource(*without_row(features, target, codes == codes[row]))
+        sources = [source_of_units(s, ids, max_rows=max_rows_per_unit, bad_rows="zero") for s in sources]
+    pair = [BoundedRows(source, row_map, "zero", numeric, max_rows_per_unit) for source in sources]
     first, second = pair if direction == "remove" else pair[::-1]
 
     def program(rows: BoundedRows, bits: Sequence[Bits]) -> Any:
@@ -104,8 +114,8 @@ def replay_program(program: Program, first: BoundedRows, second: BoundedRows, *,
     )
 
 
-def without_row(features: Array, target: Array, row: int) -> tuple[Array, Array]:
-    """Return the data with one row zeroed, that is of no weight whatever the bounds: a bad row that counts as zero."""
+def without_row(features: Array, target: Array, row: int | Array) -> tuple[Array, Array]:
+    """Return the data with rows zeroed, that is of no weight whatever the bounds: bad rows that count as zero."""
     features, target = features.copy(), target.copy()
     features[row], target[row] = np.nan, np.nan
     return features, target

@@ -32,6 +32,7 @@ class BoundedRows:
     row_map: RowMap
     bad_rows: BadRows = "raise"
     numeric: Numeric = "float"
+    rows_per_unit: int = 1  # in how many rows neighbouring data sets may differ
 
     @property
     def n_rows(self) -> int:

@@ -1,0 +1,143 @@
+"""Rows that belong to someone: at most so many rows of each unit, such as a patient with many visits, are used.
+
+The first rows of a unit, in the order of the table, are kept. Which these are depends on the rows of that unit alone,
+so that taking a unit away changes nothing but its own rows. Rows that are not kept count as rows of zeros: they add
+nothing to any sum.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, ParameterError
+from .memory import ArraySource, TableSource
+from .source import Array, Kernel, RowSource, Total, add_up
+from .threads import map_blocks
+
+_BLOCK_ROWS = 16384
+
+
+@dataclass(frozen=True, repr=False)
+class UnitSource:
+    """Rows in memory of which only some are used; the others count, but add nothing."""
+
+    source: ArraySource | TableSource
+    kept: Array
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        return self.source.columns
+
+    @property
+    def n_features(self) -> int:
+        return self.source.n_features
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, those that are not used included: that of the used ones is not public."""
+        return self.source.n_rows
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        def work(start: int) -> tuple[tuple[Array, ...], int]:
+            stop = min(start + _BLOCK_ROWS, self.n_rows)
+            features, target = _read(self.source, start, stop)
+            kept = self.kept[start:stop]
+            if not kept.all():
+                features, target = features[kept], target[kept]
+            return kernel(features, target, *args), stop - start
+
+        return add_up(map_blocks(work, range(0, max(self.n_rows, 1), _BLOCK_ROWS)))
+
+
+def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str) -> UnitSource:
+    """Return at most ``max_rows`` rows of each unit; ``ids`` says to whom each row belongs.
+
+    Ids are of any kind that can be hashed. Rows without one are refused, or with ``bad_rows="zero"`` not used.
+    """
+    if not isinstance(source, ArraySource | TableSource):
+        raise DataError(
+            f"a privacy unit needs rows in memory, and they come from a {type(source).__name__}; read the table into "
+            "memory, or write a table with one row for each unit (such as its mean) and leave unit out."
+        )
+    codes = unit_codes(ids)
+    if len(codes) != source.n_rows:
+        raise DataError(f"there are {len(codes)} ids of units for {source.n_rows} rows; each row needs one.")
+    missing = int((codes < 0).sum())
+    if missing and bad_rows == "raise":
+        raise DataError(
+            f"the id of the unit is missing in {missing} of {len(codes)} rows. Fill it in, or pass bad_rows='zero' to "
+            "count each of these rows as a row of zeros."
+        )
+    return UnitSource(source, first_rows(codes, max_rows))
+
+
+def unit_codes(ids: Any) -> Array:
+    """Number the units: equal ids get equal numbers, and missing ones -1."""
+    values = _as_array(ids)
+    if values.ndim != 1:
+        raise DataError(f"the ids of units have shape {values.shape}; give one for each row.")
+    if values.dtype.kind in "iubSU":
+        return np.unique(values, return_inverse=True)[1].reshape(-1)
+    if values.dtype.kind in "fmM":
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
+        return np.where(missing, -1, np.unique(values, return_inverse=True)[1].reshape(-1))
+    known: dict[Hashable, int] = {}
+    try:
+        return np.fromiter(
+            (-1 if _is_missing(value) else known.setdefault(value, len(known)) for value in values.tolist()),
+            dtype=np.int64,
+            count=len(values),
+        )
+    except TypeError:
+        raise DataError("the ids of units must be values that can be hashed, such as numbers or strings.") from None
+
+
+def first_rows(codes: Array, max_rows: int) -> Array:
+    """Return which rows are among the first ``max_rows`` of their unit; rows without a unit are not."""
+    order = np.argsort(codes, kind="stable")
+    ranked = codes[order]
+    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if len(codes) else np.array([], int)
+    sizes = np.diff(np.append(starts, len(codes)))
+    kept = np.zeros(len(codes), dtype=bool)
+    kept[order] = np.arange(len(codes)) - np.repeat(starts, sizes) < max_rows
+    return kept & (codes >= 0)
+
+
+def checked_max_rows(value: Any) -> int:
+    """Return the largest number of rows of a unit."""
+    try:
+        whole = not isinstance(value, bool) and int(value) == value and 1 <= value <= 10**6
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ParameterError(
+            f"max_rows_per_unit={value!r} must be a whole number from 1 to 1000000: of each unit so many rows are "
+            "used, and the more it may have the more noise there is."
+        )
+    return int(value)
+
+
+def _read(source: ArraySource | TableSource, start: int, stop: int) -> tuple[Array, Array]:
+    if isinstance(source, TableSource):
+        return source.read(start, stop)
+    return source.features[start:stop], source.target[start:stop]
+
+
+def _as_array(ids: Any) -> Array:
+    if isinstance(ids, list | tuple):  # numpy would turn numbers among strings into strings, and join two units
+        values = np.empty(len(ids), dtype=object)
+        for place, value in enumerate(ids):
+            values[place] = value
+        return values
+    return np.asarray(ids)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # nan is not equal to itself
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"  # whether that of pandas is cannot be told
