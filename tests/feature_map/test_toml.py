@@ -1,0 +1,91 @@
+"""What a bounds file declares, and what it is told where it declares nonsense."""
+
+import tomllib
+
+import pytest
+
+from dpols import Categorical, Factor, FeatureMap, Numeric
+from dpols.errors import BoundsError
+from dpols.feature_map.toml import feature_map_from_toml
+
+WHOLE = """
+interactions = [["age", "region"], ["age", "hours"]]
+
+[target]
+low = 0
+high = 100
+
+[features.age]
+low = 18
+high = 90
+missing = 45
+degree = 3
+
+[features.hours]
+low = 0
+high = 60
+centre = 40
+
+[features.region]
+categories = ["north", "south", "west"]
+unknown = "other"
+missing = "north"
+drop_first = false
+
+[features.member]
+categories = [true, false]
+"""
+
+
+def declared(text):
+    return feature_map_from_toml(tomllib.loads(text))
+
+
+def test_everything_can_be_declared():
+    columns = {
+        "age": Numeric(18, 90, missing=45),
+        "hours": Numeric(0, 60),
+        "region": Categorical(["north", "south", "west"], unknown="other", missing="north", drop_first=False),
+        "member": Categorical([True, False]),
+    }
+    terms = [
+        *columns,
+        Factor("age", 2, origin=54.0),
+        Factor("age", 3, origin=54.0),
+        (Factor("age", origin=54.0), "region"),
+        (Factor("age", origin=54.0), Factor("hours", origin=40.0)),
+    ]
+    assert declared(WHOLE) == FeatureMap(columns, terms, target=(0, 100))
+    assert "(age - 54)^2" in declared(WHOLE).names
+
+
+def test_powers_and_products_of_raw_columns_have_their_centre_at_zero():
+    text = WHOLE.replace("degree = 3", "degree = 2\ncentre = 0")
+    assert {"age^2", "age:region[other]", "age:(hours - 40)"} <= set(declared(text).names)
+
+
+BAD = {
+    "unknown table": ("[target]", "[goal]", "'goal'"),
+    "no limit": ("high = 90", "", r"\[features.age\] has no high"),
+    "both": ("missing = 45", 'categories = ["a", "b"]', "'degree'"),
+    "unknown field": ("missing = 45", "middle = 45", "'middle'"),
+    "missing outside": ("missing = 45", "missing = 5", r"\[features.age\] has missing=5.0"),
+    "missing of text": ("missing = 45", 'missing = "old"', r"\[features.age\] has missing='old'"),
+    "missing no category": ('missing = "north"', 'missing = "east"', r"\[features.region\] has missing='east'"),
+    "degree of zero": ("degree = 3", "degree = 0", "degree = 0"),
+    "degree of text": ("degree = 3", 'degree = "two"', "degree = 'two'"),
+    "centre of text": ("centre = 40", 'centre = "x"', "centre = 'x'"),
+    "no list": ('["age", "hours"]', '"age"', "list of lists"),
+    "one column": ('["age", "hours"]', '["age"]', "list of lists"),
+    "unknown column": ('["age", "hours"]', '["age", "houses"]', "'houses'"),
+    "one category": ("[true, false]", "[true]", r"\[features.member\] has categories"),
+    "limits of the target": ("high = 100", "high = -1", r"\[target\] has low"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_nonsense_is_refused_by_its_place(case):
+    old, new, words = BAD[case]
+    assert old in WHOLE
+    with pytest.raises(BoundsError, match=words):
+        declared(WHOLE.replace(old, new, 1))
