@@ -16,7 +16,7 @@ from .data.fixed_point import ONE, FixedPointSpan
 from .data.rows import BadRows, Numeric, check_total
 from .data.source import Array
 from .data.span import Span, count_between
-from .statistics import Statistic
+from .statistics import Statistic, per_unit
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def value_counts(rows: UnboundedRows, edges: Sequence[Array]) -> Statistic:
     total = rows.source.total(_value_counts, tuple(edges))
     counts, bad = total.values
     check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
-    return _counted(counts, rows.numeric, len(edges))
+    return per_unit(_counted(counts, rows.numeric, len(edges)), rows.rows_per_unit)
 
 
 def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
@@ -47,7 +47,7 @@ def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     One row moves one of the counts, by 1; rows without any length, such as the zero row, are not counted.
     """
     (counts,) = rows.total(_norm_counts, rows.row_map.n_features, edges)
-    return _counted(counts, rows.numeric, 1)
+    return per_unit(_counted(counts, rows.numeric, 1), rows.rows_per_unit)
 
 
 def _counted(counts: Array, numeric: Numeric, columns: int) -> Statistic:

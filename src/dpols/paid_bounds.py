@@ -143,7 +143,7 @@ def release_bounds(
         for pair, each in zip(found, zip(counts, even, tails, strict=True), strict=True)
     )
     given: Any = features if source.columns is None else dict(zip(source.columns, features, strict=True))
-    bounds = Bounds(features=given, target=target)
+    bounds = Bounds(features=given, target=target, origin="paid")
     if len(releases) == len(_PARTS):
         norm = _norm(bounds, rows, channel, releases[2].multiplier, tail * n_rows, fit_intercept)
         bounds = replace(bounds, x_norm=norm)
@@ -166,7 +166,7 @@ def _norm(
     source = rows.source
     row_map = bounds.row_map(n_features=source.n_features, columns=source.columns, fit_intercept=fit_intercept)
     edges = _evenly((0.0, math.sqrt(source.n_features)), _NORM_BINS)
-    bounded = BoundedRows(source, row_map, rows.bad_rows, rows.numeric)
+    bounded = BoundedRows(source, row_map, rows.bad_rows, rows.numeric, rows.rows_per_unit)
     counts = channel.gaussian(norm_counts(bounded, edges[:-1] / row_map.row_norm), multiplier=multiplier)[0]
     return _without_tails(counts, edges, tail, _APART * multiplier)[1]
 

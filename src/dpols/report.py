@@ -33,6 +33,12 @@ _RELATIONS = {
     "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
     "replace-one": "one person's row is replaced by any other row; the number of rows is public",
 }
+_ORIGINS = {
+    "declared": "Declared bounds",
+    "reference": "Bounds from a table that was declared to be public",
+    "paid": "Bounds that this fit paid for, private quantiles",
+    "data": "Bounds READ FROM THE DATA",
+}
 _NUMERIC = {
     "exact": "exact: the guarantee holds of the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
@@ -92,6 +98,10 @@ class PrivacyReport:
     verdict_reason: str
     staged: bool  # later releases were chosen by what earlier ones let out, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
+    unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
+    rows_per_unit: int = 1  # how many rows of a unit are used at most
+    bounds_origin: str = "declared"
+    advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -114,8 +124,23 @@ class PrivacyReport:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded run, whose noise can be computed again."""
-        return not self.seeded
+        """Whether the guarantee holds; it does not for a seeded run, or with bounds that were read from the data."""
+        return self.alarm is None
+
+    @property
+    def alarm(self) -> str | None:
+        """Why the fit is not private, None where it is."""
+        reasons = []
+        if self.seeded:
+            reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
+        if self.bounds_origin == "data":
+            reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
+        return f"NOT PRIVATE: {' Also, '.join(reasons)}" if reasons else None
+
+    @property
+    def bounds_in_words(self) -> str:
+        """Where the bounds come from."""
+        return f"{_ORIGINS[self.bounds_origin]}; values outside are clipped"
 
     @property
     def numeric_in_words(self) -> str:
@@ -125,7 +150,13 @@ class PrivacyReport:
     @property
     def relation_in_words(self) -> str:
         """The neighbouring relation and which data sets it speaks of."""
-        return f"{self.relation}: {_RELATIONS[self.relation]}"
+        if self.unit is None:
+            return f"{self.relation}: {_RELATIONS[self.relation]}"
+        instead = "rows of zeros, or back" if self.relation == "zero-out" else "any other rows"
+        return (
+            f"{self.relation}, of units: all rows of one {self.unit} are replaced by {instead}; the number of rows is "
+            f"public, and at most {self.rows_per_unit} rows of a unit are used"
+        )
 
     def __str__(self) -> str:
         return self.to_text()
@@ -133,8 +164,8 @@ class PrivacyReport:
     def to_text(self) -> str:
         """Return the report as plain text of at most 100 columns."""
         lines = ["Privacy report", "=============="]
-        if self.seeded:
-            lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
+        if self.alarm is not None:
+            lines.insert(0, self.alarm)
         lines += [
             f"Numeric mode   {self.numeric_in_words}",
             f"Method         {self.title} ({self.method}), {self.accounting} accounting",
@@ -148,7 +179,7 @@ class PrivacyReport:
         ]
         width = max((len(line.what) for line in self.lines), default=0)
         lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
-        lines += ["", "Declared bounds (values outside are clipped)"]
+        lines += ["", self.bounds_in_words]
         width = max((len(name) for name, _ in self.bounds), default=0)
         lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
         lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public), "", "Coefficients"]
@@ -157,6 +188,7 @@ class PrivacyReport:
             spread = "unknown" if c.noise_stddev is None else f"{c.noise_stddev:.4g}"
             lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise std {spread})")
         lines += ["", f"Verdict        {self.verdict}", f"               {self.verdict_reason}"]
+        lines += ["", "Advice", *(f"  - {item}" for item in self.advice)] if self.advice else []
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,6 +199,7 @@ class PrivacyReport:
         data["bounds"] = [list(pair) for pair in self.bounds]
         data["versions"] = [list(pair) for pair in self.versions]
         data["assumed_public"] = list(self.assumed_public)
+        data["advice"] = list(self.advice)
         data["coefficients"] = [asdict(c) for c in self.coefficients]
         data["private"] = self.private
         return data
@@ -248,6 +281,12 @@ def _pair(value: Any) -> tuple[str, str]:
     return first, second
 
 
+def _origin(value: Any) -> str:
+    if text(value) not in _ORIGINS:
+        raise ValueError(f"{value!r} is not where bounds come from")
+    return str(value)
+
+
 def _relation(value: Any) -> str:
     if text(value) not in _RELATIONS:
         raise ValueError(f"{value!r} is not a neighbouring relation")
@@ -269,5 +308,9 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "lines": tuple_of(_line_from_dict),
     "bounds": tuple_of(_pair),
     "assumed_public": tuple_of(text),
+    "unit": lambda value: None if value is None else text(value),
+    "rows_per_unit": whole,
+    "bounds_origin": _origin,
+    "advice": tuple_of(text),
     "coefficients": tuple_of(_coefficient),
 }

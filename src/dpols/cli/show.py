@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 def show_report(report: "PrivacyReport") -> None:
     """Print a report as tables that fit 80 columns."""
-    if report.seeded:
-        out.print("NOT PRIVATE: --random-state was given; who knows the seed can remove the noise.", style="bold red")
+    if report.alarm is not None:
+        out.print(report.alarm, style="bold red", soft_wrap=True)
         out.print()
     print_table(
         "Coefficients, in the units of the data",
@@ -43,4 +43,6 @@ def show_cost(report: "PrivacyReport") -> None:
         (">times", "what", "noise"),
         [(str(line.times), line.what, line.describe()) for line in report.lines],
     )
-    print_table("Declared bounds; values outside are clipped", ("", ""), report.bounds)
+    print_table(report.bounds_in_words, ("", ""), report.bounds)
+    for item in report.advice:
+        out.print(f"Advice: {item}")

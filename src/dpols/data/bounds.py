@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..errors import BoundsError
 from .source import Array
 
 Interval = tuple[float, float]
+Origin = Literal["declared", "reference", "paid", "data"]
 
 # Beyond these the square of a norm leaves the range of doubles, and with it the proof that rows are short.
 _SMALLEST, _LARGEST = 1e-100, 1e100
@@ -32,6 +33,8 @@ class Bounds:
         too, after each feature has been mapped to [-1, 1]. Longer rows are shrunk. Give this, ``features`` or both.
     y_abs : float, optional
         The largest absolute value of the target; the same as ``target=(-y_abs, y_abs)``.
+    origin : str
+        Where the bounds come from, for reports: set by the functions that make bounds.
 
     With an intercept, features and target are centred at the middle of their bounds; without one they are only
     scaled, since a shift would need an intercept. The intercept is one more, constant coordinate of the row, and the
@@ -47,6 +50,7 @@ class Bounds:
     target: Interval | None = None
     x_norm: float | None = None
     y_abs: float | None = None
+    origin: Origin = field(default="declared", repr=False)
 
     def __post_init__(self) -> None:
         if self.features is None and self.x_norm is None:
@@ -72,6 +76,49 @@ class Bounds:
     def __repr__(self) -> str:
         given = [(name, getattr(self, name)) for name in ("features", "target", "x_norm", "y_abs")]
         return f"Bounds({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+    @classmethod
+    def from_reference(cls, table: Any, *, target: Any = None, margin: float = 0.1) -> "Bounds":
+        """Return the ranges of a table that is public by the caller's word, such as a census or a simulated one.
+
+        Parameters
+        ----------
+        table : array, table or source of rows
+            The reference: never the data that is to be protected, nor a part of it.
+        target : str or array, optional
+            Name of the target's column, or its values.
+        margin : float, default=0.1
+            By how much of its width each range is extended on either side.
+        """
+        from .extremes import ranges
+
+        return cls(**ranges(table, target, margin), origin="reference")
+
+    @classmethod
+    def from_data(cls, table: Any, *, target: Any = None, unsafe_from_data: bool = False) -> "Bounds":
+        """Return the ranges of the data itself, which VOIDS the guarantee: they tell of the rows at their ends.
+
+        For experiments on data that is public anyway. A fit with such bounds says in the first line of its report that
+        it is not private. ``unsafe_from_data=True`` is required; `dpols.PaidBounds` are the private way.
+        """
+        if unsafe_from_data is not True:
+            raise BoundsError(
+                "bounds that are read from the data void the guarantee: pass unsafe_from_data=True to accept that, or "
+                "use dpols.PaidBounds, which reads them privately for a share of the budget."
+            )
+        from .extremes import ranges
+
+        return cls(**ranges(table, target, 0.0), origin="data")
+
+    @classmethod
+    def from_file(cls, path: Any, *, target: str | None = None) -> "Bounds":
+        """Return the bounds that a CSV file with the columns ``column``, ``low`` and ``high`` declares.
+
+        ``target`` is the name of the row that is the target's; without it, that of the row named "target".
+        """
+        from .bounds_table import read_bounds_table
+
+        return cls(**read_bounds_table(path, target))
 
     def row_map(
         self, *, n_features: int, columns: Sequence[str] | None, fit_intercept: bool, with_target: bool = True

@@ -52,9 +52,8 @@ TITLE = "Privacy report"
 
 def alarm(report: Any) -> str | None:
     """Return why a fit is not private, None where it is."""
-    if not report.seeded:
-        return None
-    return "NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise."
+    reason: str | None = report.alarm
+    return reason
 
 
 def summary(report: Any) -> str:
@@ -82,9 +81,10 @@ def sections(report: Any) -> tuple[Section, ...]:
 
 
 def _unit(report: Any) -> tuple[Part, ...]:
+    what = "any one row, even if all other rows are" if report.unit is None else "any one unit, even if all others are"
     return (
         "Whoever sees the coefficients, this report and everything else that was released can hardly tell whether this "
-        "was done to any one row, even if all other rows are known.",
+        f"was done to {what} known.",
     )
 
 
@@ -157,12 +157,13 @@ def _assumptions(report: Any) -> tuple[Part, ...]:
     }
     items = (
         *(f"Public, and not protected: {item}." for item in report.assumed_public),
-        "The declared bounds are public knowledge. Bounds that were read off the data void the guarantee.",
+        "Declared bounds are public knowledge. Bounds that were read off the data without noise void the guarantee.",
         "The operating system's random numbers are unpredictable.",
         "Other uses of the same rows are not covered by this report: the costs of several releases add up.",
         numeric.get(report.numeric, report.numeric),
     )
-    return Bullets(items), "Declared bounds; values outside are clipped:", Table(("", ""), tuple(report.bounds))
+    parts: tuple[Part, ...] = (Bullets(items), f"{report.bounds_in_words}:", Table(("", ""), tuple(report.bounds)))
+    return (*parts, "On these bounds:", Bullets(tuple(report.advice))) if report.advice else parts
 
 
 def _checks(report: Any) -> tuple[Part, ...]:
