@@ -36,12 +36,14 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "utility": {"privacy", "errors"},
     "counting": {"data", "statistics", "errors"},
     "paid_bounds": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
+    "bounds_advice": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
     "sketching": {"ledger", "data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
 FITTING = {
     "algorithms",
     "counting",
     "paid_bounds",
+    "bounds_advice",
     "feature_map",
     "ledger",
     "data",
@@ -55,6 +57,8 @@ FITTING = {
 ESTIMATORS = {
     "fitting": FITTING,
     "estimators": {*FITTING, "fitting", "plain_data", "ledger", "model_file"},
+    "verification": {"model_file", "ledger", "privacy", "report", "errors"},
+    "formula": {"estimators", "feature_map", "data", "errors"},
     "named_estimators": {"estimators", "algorithms", "ledger", "data", "errors"},
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}
@@ -72,7 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "typer", "rich"}
+OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "formulaic", "typer", "rich"}
 
 RANDOM_SOURCES = {"os.urandom", "numpy.random", "random", "secrets"}
 DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference"}

@@ -13,8 +13,10 @@ from .cost import cost
 from .demo import demo
 from .fit import fit
 from .guarantee import guarantee
+from .ledger import ledger
 from .predict import predict
 from .report import report
+from .verify import verify
 
 # Bad usage has a base class that typer exports only through its children.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -39,8 +41,9 @@ def dpols(
         typer.echo(context.get_help())
 
 
-for command in (fit, predict, report, bounds_template, cost, guarantee, demo, audit):
+for command in (fit, predict, report, verify, bounds_template, cost, guarantee, demo, audit):
     app.command()(command)
+app.add_typer(ledger, name="ledger")
 app.add_typer(bench, name="bench")
 
 

@@ -2,11 +2,11 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import BoundsError
+from ..errors import BoundsError, ParameterError
 from . import options as given
 from .bounds_file import plain_bounds, read_feature_map
 from .console import out as console
@@ -14,6 +14,9 @@ from .output import check_output
 from .progress import pass_bar
 from .report import check_report, write_report
 from .show import show_report
+
+if TYPE_CHECKING:
+    from ..feature_map import FeatureMap
 
 
 class Numeric(StrEnum):
@@ -29,13 +32,18 @@ class BadRows(StrEnum):
 
 def fit(
     data: given.DataFile,
-    target: given.Target,
     bounds: Annotated[
         Path,
         typer.Option(help='TOML file with the public range or categories of each column; see "dpols bounds-template".'),
     ],
     epsilon: given.Epsilon,
     delta: given.Delta,
+    *,
+    target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
+    formula: Annotated[
+        str | None,
+        typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".'),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
     method: given.Method = "ihm",
     numeric: Annotated[
@@ -53,6 +61,9 @@ def fit(
     random_state: Annotated[
         int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
     ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help='Ledger that the fit is charged to; see "dpols ledger create".')
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
     ] = None,
@@ -69,6 +80,10 @@ def fit(
 
     rule = given.parsed_delta(delta, epsilon)
     declared = read_feature_map(bounds)
+    if formula is not None:
+        target, declared, no_intercept = by_formula(formula, declared, target, no_intercept)
+    if target is None:
+        raise ParameterError("--target is missing: name the column to predict, or give a --formula.")
     plain = plain_bounds(declared)
     model = PrivateLinearRegression(
         epsilon=epsilon,
@@ -83,6 +98,7 @@ def fit(
         options=given.parsed_options(method, option),
         bad_rows=bad_rows.value,
         random_state=random_state,
+        ledger=ledger,
     )
     if target in declared.raw_columns:
         raise BoundsError(
@@ -107,3 +123,17 @@ def fit(
         console.print(f"Model saved to {out}", soft_wrap=True)
         if report is not None:
             console.print(f"Report saved to {report}", soft_wrap=True)
+
+
+def by_formula(
+    formula: str, declared: "FeatureMap", target: str | None, no_intercept: bool
+) -> "tuple[str, FeatureMap, bool]":
+    """Return target, features and whether to leave out the intercept, as a formula says; what clashes is refused."""
+    from ..formula import translated
+
+    made = translated(formula, declared)
+    if target not in (None, made.target):
+        raise ParameterError(f"--target {target!r} is not that of the formula, {made.target!r}; leave out --target.")
+    if no_intercept and made.fit_intercept:
+        raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")
+    return made.target, made.feature_map, not made.fit_intercept

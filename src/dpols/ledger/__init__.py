@@ -23,7 +23,7 @@ from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
 from .records import Entry, Groups, State, charged, created, raised, state_of
 from .store import Row, Store
 
-__all__ = ["BudgetLedger", "Entry", "State", "as_ledger"]
+__all__ = ["BudgetLedger", "Entry", "State", "as_ledger", "gaussian_left"]
 
 
 class BudgetLedger:

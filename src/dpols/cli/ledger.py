@@ -1,0 +1,206 @@
+"""``dpols ledger``: a budget that many fits share."""
+
+import json as json_format
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ParameterError
+from . import options as given
+from .console import number, print_table
+from .console import out as console
+
+if TYPE_CHECKING:
+    from ..ledger import BudgetLedger, Entry, State
+
+ledger = typer.Typer(help="A privacy budget that many fits share.", invoke_without_command=True)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
+Delta = Annotated[float, typer.Option(help="Probability with which the loss may be larger, in all.")]
+Epsilon = Annotated[float, typer.Option(help="Privacy loss that all releases together may have.")]
+
+
+@ledger.callback()
+def choose(context: typer.Context) -> None:
+    """A privacy budget that many fits share, each planned after seeing the earlier ones."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@ledger.command()
+def create(
+    file: File,
+    epsilon: Epsilon,
+    delta: Delta,
+    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    failure_share: Annotated[
+        float, typer.Option(help="Share of delta for what is not Gaussian: sketches, failures, black boxes.")
+    ] = 0.5,
+    black_boxes: Annotated[
+        tuple[float, float],
+        typer.Option(metavar="EPSILON DELTA", help="Part that is set apart for black boxes, whose costs are added up."),
+    ] = (0.0, 0.0),
+    json: given.Json = False,
+) -> None:
+    """Create a ledger. Fits are charged to it by "dpols fit --ledger FILE"."""
+    from ..ledger import BudgetLedger
+
+    if file.exists():
+        raise ParameterError(f"{str(file)!r} exists already; choose another name, or raise its cap by 'ledger cap'.")
+    made = BudgetLedger(
+        file,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours.value,
+        failure_share=failure_share,
+        black_boxes=black_boxes,
+    )
+    _show(made, json)
+
+
+@ledger.command()
+def show(file: File, json: given.Json = False) -> None:
+    """Show what a ledger allows, what is left of it and what it was charged."""
+    from ..ledger import BudgetLedger
+
+    _show(BudgetLedger(file), json)
+
+
+@ledger.command()
+def check(
+    file: File,
+    head: Annotated[
+        str | None, typer.Option(help="Head that was noted down earlier; it must be in the history.")
+    ] = None,
+    json: given.Json = False,
+) -> None:
+    """Check that no row of a ledger was changed or removed, and print its head.
+
+    Note the head down elsewhere: with it, also a ledger that was cut, forged or put back as a whole is found.
+    """
+    from ..errors import LedgerError
+    from ..ledger import BudgetLedger
+
+    try:
+        found, problem = BudgetLedger(file).check(head), None
+    except LedgerError as error:
+        found, problem = None, str(error)
+    if json:
+        typer.echo(json_format.dumps({"ok": problem is None, "head": found, "problem": problem}, indent=2))
+    else:
+        console.print(f"OK, head {found}" if problem is None else f"NOT OK: {problem}", soft_wrap=True)
+    raise typer.Exit(0 if problem is None else 1)
+
+
+@ledger.command()
+def cap(file: File, epsilon: Epsilon, delta: Delta, json: given.Json = False) -> None:
+    """Raise a ledger's cap for good; what was spent counts towards it.
+
+    From then on the ledger's guarantee is that of the higher cap.
+    """
+    from ..ledger import BudgetLedger
+
+    raised = BudgetLedger(file)
+    raised.raise_cap(epsilon, delta)
+    _show(raised, json)
+
+
+@ledger.command()
+def add(
+    file: File,
+    what: Annotated[str, typer.Option(help="What is released.")],
+    gaussian: Annotated[
+        float | None,
+        typer.Option(metavar="MULTIPLIER", help="Gaussian noise: its std over how far one row moves the value."),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="A black box that is (epsilon, delta)-private.")] = None,
+    delta: Annotated[float, typer.Option(help="Its delta.")] = 0.0,
+    json: given.Json = False,
+) -> None:
+    """Charge a release that is about to be made by other means. Exits with 1 where it is over the cap."""
+    from ..ledger import BudgetLedger
+    from ..privacy import GaussianRelease, OpaqueRelease
+
+    if (gaussian is None) == (epsilon is None):
+        raise ParameterError("give either --gaussian MULTIPLIER or --epsilon with --delta.")
+    release = GaussianRelease(gaussian) if epsilon is None else OpaqueRelease(epsilon, delta)  # type: ignore[arg-type]
+    charged = BudgetLedger(file)
+    charged.add(release, what=what)
+    _show(charged, json)
+
+
+def _show(ledger: "BudgetLedger", json: bool) -> None:
+    state, head = ledger.state(), ledger.head()
+    if json:
+        typer.echo(json_format.dumps(_plain(state, head), indent=2))
+        return
+    from ..ledger import gaussian_left
+
+    apart, apart_delta = state.caps.black_boxes
+    left = gaussian_left(state)
+    print_table(
+        f"Ledger {ledger.path.name}",
+        ("", ""),
+        [
+            ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
+            ("neighbours", str(state.neighbours)),
+            ("used", f"{100.0 * state.used:.4g} %"),
+            ("left", f"at most one Gaussian fit of epsilon = {left:.4g} at delta = {state.budget.delta:.4g}"),
+            *(
+                [
+                    (
+                        "black boxes",
+                        f"{float(state.epsilon):.4g} of {apart:.4g}, {float(state.delta):.3g} of {apart_delta:.3g}",
+                    )
+                ]
+                if apart or apart_delta
+                else []
+            ),
+            ("head", head),
+        ],
+    )
+    if not state.entries:
+        return
+    rows = [
+        (str(entry.number), entry.time[:19].replace("T", " "), _charge(entry), entry.what) for entry in state.entries
+    ]
+    print_table("Charges", (">row", "time (UTC)", ">takes", "what"), rows)
+
+
+def _charge(entry: "Entry") -> str:
+    if entry.whole:
+        return "all"
+    if entry.charge.epsilon or entry.charge.delta:
+        return f"({number(entry.charge.epsilon)}, {number(entry.charge.delta)})"
+    return f"{100.0 * max(entry.charge.gaussian, entry.charge.leak):.4g} %"
+
+
+def _plain(state: "State", head: str) -> dict[str, Any]:
+    from ..ledger import gaussian_left
+    from ..ledger.records import releases_to_data
+
+    return {
+        "epsilon": state.budget.epsilon,
+        "delta": state.budget.delta,
+        "neighbours": str(state.neighbours),
+        "failure_share": state.failure_share,
+        "black_boxes": list(state.caps.black_boxes),
+        "used": state.used,
+        "black_boxes_used": [float(state.epsilon), float(state.delta)],
+        "gaussian_epsilon_left": gaussian_left(state),
+        "head": head,
+        "entries": [
+            {
+                "number": entry.number,
+                "time": entry.time,
+                "what": entry.what,
+                "groups": [releases_to_data(group) for group in entry.groups],
+                "charge": asdict(entry.charge),
+                "whole": entry.whole,
+                "sha256": entry.sha256,
+            }
+            for entry in state.entries
+        ],
+    }

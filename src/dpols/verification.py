@@ -1,0 +1,134 @@
+"""Reports checked by computing them again: what a report says was spent must follow from the releases that it lists.
+
+This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
+fit was charged to a ledger: pass it, and the report's releases must be those of one of its entries.
+"""
+
+import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import ModelFileError
+from .ledger import BudgetLedger
+from .model_file import FORMAT, read_model
+from .privacy import Neighbours, OpaqueRelease, Release, epsilon_of
+from .privacy.certificate import certified_delta
+from .report import PrivacyReport
+
+_IN_A_PAGE = re.compile(r'<script type="application/json" id="privacy-report">(.*?)</script>', re.DOTALL)
+_ROUNDING = 1e-6  # relative; versions of libraries differ in less
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked, and what differs if something does."""
+
+    what: str
+    holds: bool
+    detail: str
+
+
+def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
+    """Check a model file, or a report that was saved as JSON or as an HTML page.
+
+    ModelFileError is raised where the file is neither, or is damaged.
+    """
+    document = _document(path)
+    if document.get("format") != FORMAT:
+        return verify_report(document, ledger=ledger)
+    content = read_model(path)
+    if not isinstance(content.get("report"), dict):
+        raise ModelFileError(f"{str(path)!r} has no privacy report.")
+    findings = verify_report(content["report"], ledger=ledger)
+    return (Finding("checksum of the file", True, "matches"), _coefficients(content), *findings)
+
+
+def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
+    """Check a report, as `PrivacyReport.to_dict` gives it, against its own releases and, if given, a ledger."""
+    report = PrivacyReport.from_dict(data)
+    findings = [_fields(report, data), *_cost(report)]
+    if ledger is not None:
+        findings.append(_charged(report, ledger))
+    return tuple(findings)
+
+
+def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        page = _IN_A_PAGE.search(text)
+        document = json.loads(text if page is None else page.group(1))
+    except OSError as error:
+        raise ModelFileError(f"cannot read {str(path)!r}: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not valid JSON.") from None
+    if not isinstance(document, dict):
+        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file.")
+    return document
+
+
+def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
+    """Compare with what the report itself would write, which has derived fields such as ``private``."""
+    written = json.loads(report.to_json())
+    differing = sorted(name for name in {*written, *data} if written.get(name) != data.get(name))
+    detail = f"{', '.join(differing)} differ from what follows from the rest" if differing else "consistent"
+    return Finding("fields of the report", not differing, detail)
+
+
+def _cost(report: PrivacyReport) -> Iterator[Finding]:
+    asked, relation = report.asked, Neighbours.of(report.relation)
+    epsilon = epsilon_of(report.releases, asked.delta, relation=relation)
+    stated = report.spent_epsilon
+    if report.staged:
+        # The stages' budgets are not in the report; what was recorded, fixed in advance, would cost no more than they.
+        holds, how = epsilon <= stated * (1.0 + _ROUNDING), "at most, for releases that were planned in stages"
+    else:
+        holds, how = math.isclose(epsilon, stated, rel_tol=_ROUNDING, abs_tol=1e-300), "from the listed releases"
+    yield Finding("epsilon spent", holds, f"{stated:.6g} in the report, {epsilon:.6g} {how}")
+    within = stated <= asked.epsilon * (1.0 + _ROUNDING)
+    yield Finding("epsilon within what was asked", within, f"{stated:.6g} of {asked.epsilon:.6g}")
+    if (report.numeric == "exact") != (report.certified_delta is not None):
+        yield Finding("certified delta", False, f"does not belong to numeric mode {report.numeric!r}, or is missing")
+    elif report.certified_delta is not None:
+        yield _certificate(report, relation)
+
+
+def _certificate(report: PrivacyReport, relation: Neighbours) -> Finding:
+    stated, asked = report.certified_delta, report.asked
+    assert stated is not None
+    proved = certified_delta(report.releases, asked.epsilon, relation=relation)
+    same = proved <= stated if report.staged else math.isclose(proved, stated, rel_tol=_ROUNDING)
+    detail = f"{stated:.6g} in the report, {proved:.6g} proved anew in ball arithmetic, {asked.delta:.6g} asked for"
+    return Finding("certified delta", same and stated <= asked.delta, detail)
+
+
+def _coefficients(content: dict[str, Any]) -> Finding:
+    """Compare the coefficients by which a model predicts with those in its report."""
+    try:
+        model = [*content["coef"], content["intercept"]]
+        listed = [line["value"] for line in content["report"]["coefficients"]]
+    except (KeyError, TypeError):
+        raise ModelFileError("the model file lacks coefficients.") from None
+    # Without an intercept the report lists one coefficient less.
+    same = model[: len(listed)] == listed and not any(model[len(listed) :])
+    return Finding("coefficients", same, "those of the report" if same else "differ from those of the report")
+
+
+def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
+    wanted = Counter(report.releases)
+
+    def matches(releases: tuple[Release, ...]) -> bool:
+        if not report.staged:
+            return Counter(releases) == wanted
+        boxes = [release for release in releases if isinstance(release, OpaqueRelease)]
+        zero_out = report.asked.for_zero_out(Neighbours.of(report.relation))
+        return bool(boxes) and math.isclose(sum(box.epsilon for box in boxes), zero_out.epsilon, rel_tol=_ROUNDING)
+
+    numbers = [str(entry.number) for entry in ledger.entries() if matches(entry.releases)]
+    detail = f"entry {', '.join(numbers)}" if numbers else f"no entry of {str(ledger.path)!r} has these releases"
+    return Finding("charged to the ledger", bool(numbers), detail)

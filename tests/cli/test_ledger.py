@@ -1,0 +1,111 @@
+"""``dpols ledger``: create, show, check, cap and add, and fits that are charged."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from dpols import BudgetLedger
+
+pytest.importorskip("typer")
+pytestmark = pytest.mark.extras
+
+
+@pytest.fixture
+def ledger(dpols):
+    def run(command, *arguments):
+        return dpols("ledger", command, "my.ledger", *arguments)
+
+    assert run("create", "--epsilon", 2, "--delta", "1e-6").code == 0
+    return run
+
+
+def shown(ledger):
+    return json.loads(ledger("show", "--json").out)
+
+
+def test_create_and_show(ledger):
+    assert shown(ledger) | {"head": ""} == {
+        "epsilon": 2.0,
+        "delta": 1e-6,
+        "neighbours": "zero-out",
+        "failure_share": 0.5,
+        "black_boxes": [0.0, 0.0],
+        "used": 0.0,
+        "black_boxes_used": [0.0, 0.0],
+        "gaussian_epsilon_left": pytest.approx(1.936, abs=1e-3),
+        "head": "",
+        "entries": [],
+    }
+    again = ledger("create", "--epsilon", 9, "--delta", "1e-6")
+    assert again.code == 2
+    assert "exists already" in again.err
+    assert shown(ledger)["epsilon"] == 2.0
+
+
+def test_releases_made_elsewhere_are_charged_up_to_the_cap(ledger):
+    assert ledger("add", "--gaussian", 20, "--what", "mean age").code == 0
+    assert ledger("add", "--epsilon", 0.01, "--delta", 1e-9, "--what", "a count").code == 0
+    refused = ledger("add", "--epsilon", 1.9, "--what", "too much")
+    assert refused.code == 1
+    assert refused.err.startswith("error: too much would take")
+    entries = shown(ledger)["entries"]
+    assert [entry["what"] for entry in entries] == ["mean age", "a count"]
+    assert entries[0]["groups"] == [[{"kind": "gaussian", "times": 1, "multiplier": 20.0}]]
+    table = ledger("show").out
+    assert "mean age" in table
+    assert f"{100 * entries[0]['charge']['gaussian']:.4g} %" in table
+    for wrong in ((), ("--gaussian", 3, "--epsilon", 1), ("--gaussian", -3)):
+        assert ledger("add", "--what", "nonsense", *wrong).code == 2
+
+
+def test_black_boxes_have_their_own_part(dpols):
+    create = ("--epsilon", 2, "--delta", "1e-6", "--black-boxes", "0.5", "1e-7", "--neighbours", "replace-one")
+    assert dpols("ledger", "create", "boxes", *create).code == 0
+    out = dpols("ledger", "add", "boxes", "--epsilon", 0.4, "--what", "box").out
+    assert "0.4 of 0.5" in out
+    assert "replace-one" in out
+
+
+def test_the_cap_can_be_raised_and_not_lowered(ledger):
+    assert ledger("cap", "--epsilon", 3, "--delta", "1e-6").code == 0
+    assert shown(ledger)["epsilon"] == 3.0
+    lowered = ledger("cap", "--epsilon", 1, "--delta", "1e-6")
+    assert lowered.code == 2
+    assert "can only be raised" in lowered.err
+
+
+def test_check_finds_what_was_changed(ledger):
+    ledger("add", "--gaussian", 20, "--what", "mean age")
+    fine = ledger("check", "--json")
+    head = json.loads(fine.out)["head"]
+    assert fine.code == 0
+    assert head == BudgetLedger("my.ledger").head()
+    assert ledger("check", "--head", head).out == f"OK, head {head}\n"
+    assert ledger("check", "--head", head.replace("2:", "3:")).code == 1
+    with closing(sqlite3.connect("my.ledger")) as connection, connection:
+        connection.execute("UPDATE history SET content = replace(content, '20.0', '99.0')")
+    bad = ledger("check", "--json")
+    assert bad.code == 1
+    assert "row 2 is not what was written" in json.loads(bad.out)["problem"]
+    assert ledger("check").code == 1
+    assert ledger("show").code == 2
+
+
+def test_fits_are_charged_and_refused_at_the_cap(ledger, dpols, csv, bounds):
+    fit = ("fit", csv, "--target", "pay", "--bounds", bounds, "--delta", "1e-7", "--out", "model.json")
+    assert dpols(*fit, "--epsilon", 0.5, "--ledger", "my.ledger").code == 0
+    (entry,) = shown(ledger)["entries"]
+    assert "fit at (epsilon=0.5, delta=1e-07)" in entry["what"]
+    refused = dpols(*fit, "--epsilon", 3, "--ledger", "my.ledger")
+    assert refused.code == 1
+    assert "of the ledger" in refused.err
+    assert dpols(*fit, "--epsilon", 0.5, "--ledger", "another.ledger").code == 2
+    assert len(shown(ledger)["entries"]) == 1
+
+
+def test_the_group_alone_lists_its_commands(dpols):
+    result = dpols("ledger")
+    assert result.code == 0
+    assert all(name in result.out for name in ("create", "show", "check", "cap", "add"))

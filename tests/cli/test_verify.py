@@ -1,0 +1,141 @@
+"""``dpols verify``: untouched reports hold, changed ones are found."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols.errors import ModelFileError
+from dpols.model_file import write_model
+from dpols.verification import verify_file, verify_report
+
+METHODS = [
+    ("ihm", "exact", "zero-out"),
+    ("ihm", "float", "replace-one"),
+    ("adassp", "exact", "replace-one"),
+    ("adaptive", "exact", "zero-out"),
+    ("ihm-adaptive", "exact", "zero-out"),
+    ("linmix-dynamic", "float", "zero-out"),
+]
+
+
+def fitted(method="ihm", numeric="exact", neighbours="zero-out", **more):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(3000, 3))
+    model = PrivateLinearRegression(
+        1.0,
+        1e-6,
+        Bounds(features=[(-1, 1)] * 3, target=(-1, 1)),
+        method=method,
+        numeric=numeric,
+        neighbours=neighbours,
+        **more,
+    )
+    return model.fit(X, X @ [0.3, 0.2, -0.4])
+
+
+def problems(findings):
+    return [finding.what for finding in findings if not finding.holds]
+
+
+@pytest.mark.parametrize(("method", "numeric", "neighbours"), METHODS)
+def test_what_a_fit_reports_holds(method, numeric, neighbours, tmp_path):
+    model = fitted(method, numeric, neighbours)
+    model.save(tmp_path / "model.json")
+    (tmp_path / "report.json").write_text(model.privacy_report_.to_json())
+    (tmp_path / "report.html").write_text(model.privacy_report_.to_html())
+    for name in ("model.json", "report.json", "report.html"):
+        assert problems(verify_file(tmp_path / name)) == []
+
+
+@pytest.fixture(scope="module")
+def report():
+    return json.loads(fitted().privacy_report_.to_json())
+
+
+def first_line(kind, **change):
+    def apply(report):
+        next(line for line in report["lines"] if line["kind"] == kind).update(change)
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (first_line("gaussian", multiplier=5.0), ["epsilon spent", "certified delta"]),
+        (first_line("gaussian", multiplier=500.0), ["epsilon spent", "certified delta"]),
+        (first_line("mixing", floor=90.0), ["epsilon spent", "certified delta"]),
+        (first_line("mixing", times=9), ["epsilon spent", "certified delta"]),
+        (first_line("failure", probability=1e-12), ["epsilon spent", "certified delta"]),
+        (lambda report: report["lines"].pop(), ["epsilon spent", "certified delta"]),
+        (lambda report: report.update(spent_epsilon=0.5), ["epsilon spent"]),
+        (lambda report: report.update(certified_delta=1e-9), ["certified delta"]),
+        (lambda report: report.update(certified_delta=None), ["certified delta"]),
+        (lambda report: report.update(relation="replace-one"), ["epsilon spent", "certified delta"]),
+        (lambda report: report["asked"].update(epsilon=0.5), ["epsilon within what was asked", "certified delta"]),
+        (lambda report: report["asked"].update(delta=1e-8), ["epsilon spent", "certified delta"]),
+        (lambda report: report.update(seeded=True), ["fields of the report"]),
+        (lambda report: report.update(private=False), ["fields of the report"]),
+        (lambda report: report.update(approved_by="nobody"), ["fields of the report"]),
+    ],
+)
+def test_changes_are_found(report, change, found):
+    changed = json.loads(json.dumps(report))
+    assert problems(verify_report(changed)) == []
+    change(changed)
+    assert set(found) <= set(problems(verify_report(changed)))
+
+
+def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    content = json.loads(path.read_text())["content"]
+    content["coef"][0] += 1e-9
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["coefficients"]
+
+
+def test_damaged_files_and_other_files_are_refused(tmp_path):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    path.write_text(path.read_text().replace('"intercept": ', '"intercept": 1'))
+    for content in (None, "{}", "[]", "no json", '{"format": "dpols-model"}'):
+        if content is not None:
+            path.write_text(content)
+        with pytest.raises(ModelFileError):
+            verify_file(path)
+    with pytest.raises(ModelFileError, match="cannot read"):
+        verify_file(tmp_path / "none")
+
+
+@pytest.mark.parametrize("method", ["ihm", "ihm-adaptive"])
+def test_a_report_must_be_charged_to_the_ledger_that_is_named(method, tmp_path):
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5, black_boxes=(1.0, 2e-6))
+    report = json.loads(fitted(method, ledger=ledger).privacy_report_.to_json())
+    assert problems(verify_report(report, ledger=ledger)) == []
+    other = BudgetLedger(tmp_path / "other", epsilon=3.0, delta=1e-5)
+    assert problems(verify_report(report, ledger=other)) == ["charged to the ledger"]
+
+
+@pytest.mark.extras
+def test_the_command_says_ok_or_what_differs(dpols):
+    pytest.importorskip("typer")
+    fitted().save("model.json")
+    assert dpols("verify", "model.json").out.splitlines()[-1].startswith("OK")
+    good = dpols("verify", "model.json", "--json")
+    assert (good.code, json.loads(good.out)["ok"]) == (0, True)
+    report = json.loads(Path("model.json").read_text())["content"]["report"]
+    report["spent_epsilon"] = 0.1
+    Path("report.json").write_text(json.dumps(report))
+    bad = dpols("verify", "report.json")
+    assert bad.code == 1
+    assert "DIFFERS" in bad.out
+    findings = json.loads(dpols("verify", "report.json", "--json").out)["findings"]
+    assert [finding["what"] for finding in findings if not finding["holds"]] == ["epsilon spent"]
+    shutil.copy("model.json", "damaged.json")
+    Path("damaged.json").write_text(Path("damaged.json").read_text()[:-40])
+    assert dpols("verify", "damaged.json").code == 2
