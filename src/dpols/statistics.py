@@ -5,6 +5,7 @@ to replacing one row by the zero row, or all rows of one unit where units have s
 local, never stored.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -49,16 +50,11 @@ def per_unit(statistic: Statistic, rows_per_unit: int) -> Statistic:
     if rows_per_unit == 1:
         return statistic
     return Statistic(
-        statistic.value,
-        statistic.sensitivity * rows_per_unit,
-        statistic.unit / rows_per_unit,
-        rows_per_unit,
+        statistic.value, statistic.sensitivity * rows_per_unit, statistic.unit / rows_per_unit, rows_per_unit
     )
 
 
-def _of_units(
-    function: "Callable[Concatenate[BoundedRows, P], R]",
-) -> "Callable[Concatenate[BoundedRows, P], R]":
+def _of_units(function: "Callable[Concatenate[BoundedRows, P], R]") -> "Callable[Concatenate[BoundedRows, P], R]":
     """Make sums over rows ones whose sensitivity is that of the rows' units."""
 
     @wraps(function)
@@ -110,16 +106,37 @@ def clipped_gradient_and_counts(
     """
     width = (2 + len(edges)) * len(theta)
     *gradient, counts = rows.total(
-        _clipped_gradient_and_counts,
-        *_point(rows, theta),
-        residual_bound,
-        edges,
-        width=width,
+        _clipped_gradient_and_counts, *_point(rows, theta), residual_bound, edges, width=width
     )
-    # Whole-numbered counts are held in steps of 2^-20, so that rounding their noise costs nothing.
-    steps = ONE if rows.numeric == "exact" else 1.0
-    counted = Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
-    return _statistic(tuple(gradient), sensitivity=1.0, unit=residual_bound), counted
+    return _statistic(tuple(gradient), sensitivity=1.0, unit=residual_bound), _counted(rows, counts)
+
+
+@_of_units
+def clipped_gradient_and_squares(
+    rows: BoundedRows, theta: Array, *, residual_bound: float | Array
+) -> tuple[Statistic, Statistic]:
+    """Return the clipped gradient and, from the same pass, the sum of squared clipped residuals, (trials, 1).
+
+    One row moves the gradient by at most ``residual_bound`` and the sum of squares by at most its square.
+    """
+    values = rows.total(_clipped_gradient_and_squares, *_point(rows, theta), residual_bound, width=2 * len(theta))
+    half = len(values) // 2
+    gradient = _statistic(values[:half], sensitivity=1.0, unit=residual_bound)
+    return gradient, _statistic(values[half:], sensitivity=1.0, unit=np.square(residual_bound))
+
+
+@_of_units
+def counts_and_moments(rows: BoundedRows, theta: Array, *, edges: Array) -> tuple[Statistic, Statistic]:
+    """Return counts of absolute residuals between rising edges, and the pair of the sums of targets and their squares.
+
+    One row moves one of the counts, by 1, and the pair by (y, y^2), of norm at most the root of 2; the zero row has no
+    residual and is not counted.
+    """
+    width = (2 + len(edges)) * len(theta)
+    counts, *moments = rows.total(_counts_and_moments, *_point(rows, theta), edges, width=width)
+    pair = _statistic(tuple(moments), sensitivity=1.0)
+    root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)
+    return _counted(rows, counts), Statistic(pair.value, root, pair.unit)
 
 
 @_of_units
@@ -135,6 +152,12 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     """Return theta as the kernels of the rows' arithmetic take it."""
     return quantised(theta) if rows.numeric == "exact" else (theta,)
+
+
+def _counted(rows: BoundedRows, counts: Array) -> Statistic:
+    """Wrap counts; whole-numbered ones are held in steps of 2^-20, so that rounding their noise costs nothing."""
+    steps = ONE if rows.numeric == "exact" else 1.0
+    return Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
 
 
 def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float | Array = 1.0) -> Statistic:
@@ -158,6 +181,14 @@ def _clipped_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:
 
 def _clipped_gradient_and_counts(span: AnySpan, *args: Any) -> tuple[Array, ...]:
     return span.clipped_gradient_and_counts(*args)
+
+
+def _clipped_gradient_and_squares(span: AnySpan, *args: Any) -> tuple[Array, ...]:
+    return span.clipped_gradient_and_squares(*args)
+
+
+def _counts_and_moments(span: AnySpan, *args: Any) -> tuple[Array, ...]:
+    return span.counts_and_moments(*args)
 
 
 def _norm_clipped_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:

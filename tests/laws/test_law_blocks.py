@@ -15,7 +15,14 @@ from dpols import Bounds, PrivateLinearRegression
 from dpols.data import ArraySource, BoundedRows, as_source, memory, threads
 from dpols.data import rows as rows_module
 from dpols.data.source import add_up
-from dpols.statistics import clipped_gradient, gram, gram_with_target, norm_clipped_gradient
+from dpols.statistics import (
+    clipped_gradient,
+    clipped_gradient_and_squares,
+    counts_and_moments,
+    gram,
+    gram_with_target,
+    norm_clipped_gradient,
+)
 
 NAMES = ("a", "b", "c")
 BOUNDS = {
@@ -41,6 +48,8 @@ def statistics_of(source, bounds, fit_intercept=True, **kwargs):
         gram_with_target(rows),
         clipped_gradient(rows, theta, residual_bound=0.7),
         norm_clipped_gradient(rows, theta, norm_bound=0.3),
+        *clipped_gradient_and_squares(rows, theta, residual_bound=0.7),
+        *counts_and_moments(rows, theta, edges=np.array([0.1, 0.5])),
     )
     # Doubles in the units of bounded rows, whole numbers as they are.
     return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.unit for f in found])
@@ -82,14 +91,17 @@ def test_statistics_are_those_of_the_explicit_rows(bounds, fit_intercept):
     rows, targets = explicit_rows(X, y, bounds, fit_intercept=fit_intercept, columns=NAMES)
     both = np.column_stack((rows, targets))
     theta = np.array([[0.3, -2.0, 1.0, 0.5], [0.0, 0.0, 0.0, 0.0]])[:, : 3 + fit_intercept]
-    clipped, by_norm = [], []
+    clipped, by_norm, squares, counts = [], [], [], []
     for t in theta:
         residuals = targets - rows @ t
+        squares.append(np.sum(np.clip(residuals, -0.7, 0.7) ** 2))
+        counts.append([np.sum((np.abs(residuals) > 0.1) & (np.abs(residuals) <= 0.5)), np.sum(np.abs(residuals) > 0.5)])
         clipped.append(rows.T @ np.clip(residuals, -0.7, 0.7))
         terms = rows * residuals[:, None]
         norms = np.linalg.norm(terms, axis=1, keepdims=True)
         by_norm.append((terms * np.minimum(1.0, 0.3 / np.maximum(norms, 1e-300))).sum(axis=0))
-    expected = [rows.T @ rows, both.T @ both, np.array(clipped), np.array(by_norm)]
+    again = [clipped, squares, counts, [targets.sum(), targets @ targets]]
+    expected = [np.array(part) for part in (rows.T @ rows, both.T @ both, clipped, by_norm, *again)]
     actual = statistics_of(ArraySource(X, y), bounds, fit_intercept)
     assert_same(actual, np.concatenate([e.ravel() for e in expected]))
 

@@ -67,10 +67,22 @@ class FixedPointSpan:
         counts = count_between(np.abs(residuals), edges)
         return *self._clipped_gradient(residuals, residual_bound), counts.astype(np.int64)
 
+    def clipped_gradient_and_squares(
+        self, theta: Array, exponent: Array, residual_bound: float | Array
+    ) -> tuple[Array, ...]:
+        """Return the clipped gradient, and the sum of squares of the same residuals, both in limbs."""
+        steps = _in_steps(self._residuals(theta, exponent), residual_bound)
+        # A square is at most 2^40, so that a span's sum is exact like any other.
+        return *to_limbs(steps.T @ self.rows), *to_limbs(np.einsum("ij,ij->j", steps, steps)[:, None])
+
+    def counts_and_moments(self, theta: Array, exponent: Array, edges: Array) -> tuple[Array, ...]:
+        """Return counts of absolute residuals from each edge to the next, and the targets' sum and squares in limbs."""
+        counts = count_between(np.abs(self._residuals(theta, exponent)), edges)
+        moments = np.array([self.target.sum() * ONE, self.target @ self.target])
+        return counts.astype(np.int64), *to_limbs(moments)
+
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:
-        steps = np.rint(residuals * (ONE / residual_bound))
-        np.clip(steps, -ONE, ONE, out=steps)
-        return to_limbs(steps.T @ self.rows)
+        return to_limbs(_in_steps(residuals, residual_bound).T @ self.rows)
 
     def norm_clipped_gradient(self, theta: Array, exponent: Array, norm_bound: float) -> tuple[Array, Array]:
         """Return the sum of rows times residuals, each of norm at most 2^40, in steps of ``norm_bound`` / 2^40."""
@@ -86,6 +98,12 @@ class FixedPointSpan:
         product: Array = self.rows @ theta.T
         product *= 2.0 ** -(exponent + BITS)
         return np.subtract((self.target / ONE)[:, None], product, out=product)
+
+
+def _in_steps(residuals: Array, residual_bound: float | Array) -> Array:
+    """Return residuals as whole numbers of at most 2^20, in steps of ``residual_bound`` / 2^20."""
+    steps = np.rint(residuals * (ONE / residual_bound))
+    return np.clip(steps, -ONE, ONE, out=steps)
 
 
 def quantised(theta: Array) -> tuple[Array, Array]:

@@ -77,6 +77,17 @@ class Span:
         counts = count_between(np.abs(residuals), edges)
         return self._clipped_gradient(residuals, residual_bound), counts.astype(np.float64)
 
+    def clipped_gradient_and_squares(self, theta: Array, residual_bound: float | Array) -> tuple[Array, ...]:
+        """Return the clipped gradient in multiples of the bound, and the clipped squares in multiples of its square."""
+        residuals = self.residuals(theta)
+        gradient = self._clipped_gradient(residuals, residual_bound)  # clips them in place
+        return gradient, np.einsum("ij,ij->j", residuals, residuals)[:, None]
+
+    def counts_and_moments(self, theta: Array, edges: Array) -> tuple[Array, ...]:
+        """Return how many absolute residuals lie above each edge but not the next, and the targets' sum and squares."""
+        counts = count_between(np.abs(self.residuals(theta)), edges).astype(np.float64)
+        return counts, np.array([self.target.sum(), self.target @ self.target])
+
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> Array:
         residuals /= residual_bound
         np.clip(residuals, -1.0, 1.0, out=residuals)

@@ -1,0 +1,134 @@
+"""What statistics around a fit are made of: one Newton step from the released theta, and the residuals there.
+
+Beside any method, and paid from the same budget, five Gaussian releases at the theta that the method let out:
+
+1. X'X;
+2. counts of absolute residuals between fixed edges, from which a clip level C with room above them is chosen;
+3. the sums of the targets and of their squares;
+4. the gradient X'clip(y - X theta), clipped at C;
+5. the sum of the squared residuals, clipped at C.
+
+Their multipliers are fixed in advance. The clip level depends on a release, but the ratio of noise to it does not. With
+G the released matrix and g the released gradient, theta + G^-1 g is least squares but for noise of known covariance,
+whatever regularisation the method used; `docs/inference.md` has the derivation.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.rows import BoundedRows
+from ..mechanisms import Channel
+from ..privacy.budget import PrivacyBudget
+from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.releases import Release
+from ..randomness import Bits
+from ..statistics import clipped_gradient_and_squares, counts_and_moments, gram
+from .base import Array
+from .options import plan_inputs, share
+
+EDGES = 2.0 ** np.arange(-8.0, 1.25, 0.5)  # of absolute residuals, in units of the target's bound
+QUIET = 2.5  # a count within so many stds of its noise is taken for none
+_PARTS = {"gram": 0.30, "counts": 0.10, "moments": 0.04, "gradient": 0.42, "squares": 0.14}  # of the stage's share
+# Clip level over the lowest edge above which no residuals are seen. Where they thin out like x^-3, which is as slow as
+# a variance allows, those beyond it that were not seen bias the gradient by less than half a std of its noise.
+_ROOM = 2.0**1.5
+
+
+@dataclass(frozen=True)
+class OneStepPlan:
+    """Every public number of the releases beside a fit."""
+
+    n_rows: int
+    n_features: int
+    gram_multiplier: float
+    count_multiplier: float
+    moment_multiplier: float
+    gradient_multiplier: float
+    square_multiplier: float
+
+    @property
+    def multipliers(self) -> tuple[float, ...]:
+        """Noise over sensitivity of each release, in order."""
+        return (
+            self.gram_multiplier,
+            self.count_multiplier,
+            self.moment_multiplier,
+            self.gradient_multiplier,
+            self.square_multiplier,
+        )
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        return (
+            "X'X, for intervals",
+            "counts of absolute residuals at the fit",
+            "sums of targets and of their squares",
+            "gradient X'clip(y - X theta) at the fit",
+            "sum of squared residuals at the fit",
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run of the plan let out. All arrays have a leading trial axis; nothing in it is exact."""
+
+    releases: tuple[Release, ...]  # as recorded
+    theta: Array  # where it was measured: what the method let out
+    gram: Array
+    counts: Array
+    moments: Array  # sum of targets, sum of their squares
+    residual_bound: Array
+    gradient: Array
+    squares: Array
+
+
+def plan(budget: PrivacyBudget, *, n_rows: int, n_features: int, budget_share: float) -> OneStepPlan:
+    """Give the releases a share of the squared (zero-out) budget."""
+    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+    whole = gaussian_multiplier(budget) / math.sqrt(share("budget_share", budget_share))
+    noise = {name: whole / math.sqrt(part) for name, part in _PARTS.items()}
+    return OneStepPlan(
+        n_rows=n_rows,
+        n_features=n_features,
+        gram_multiplier=noise["gram"],
+        count_multiplier=noise["counts"],
+        moment_multiplier=noise["moments"],
+        gradient_multiplier=noise["gradient"],
+        square_multiplier=noise["squares"],
+    )
+
+
+def run(rows: BoundedRows, plan: OneStepPlan, theta: Array, bits: Sequence[Bits]) -> Measured:
+    """Follow the plan at each trial's released theta, in three passes over the data."""
+    channel = Channel(bits)
+    noisy_gram = channel.symmetric_gaussian(gram(rows), multiplier=plan.gram_multiplier)
+    exact_counts, exact_moments = counts_and_moments(rows, theta, edges=EDGES)
+    counts = channel.gaussian(exact_counts, multiplier=plan.count_multiplier)
+    moments = channel.gaussian(exact_moments, multiplier=plan.moment_multiplier)
+    bound = _ROOM * EDGES[quiet_edge(counts, plan.count_multiplier)]
+    exact_gradient, exact_squares = clipped_gradient_and_squares(rows, theta, residual_bound=bound)
+    gradient = channel.gaussian(exact_gradient, multiplier=plan.gradient_multiplier)
+    squares = channel.gaussian(exact_squares, multiplier=plan.square_multiplier)[:, 0]
+    return Measured(channel.releases, theta, noisy_gram, counts, moments, bound, gradient, squares)
+
+
+def quiet_edge(counts: Array, multiplier: float) -> Array:
+    """Return for each trial the place of the lowest edge from which on no residuals are seen; the last if all are."""
+    seen = seen_above(counts, multiplier)
+    beyond = len(EDGES) - np.argmax(seen[:, ::-1], axis=1)
+    return np.asarray(np.where(seen.any(axis=1), np.minimum(beyond, len(EDGES) - 1), 0))
+
+
+def seen_above(counts: Array, multiplier: float) -> Array:
+    """Return for each trial and edge whether the noisy number of residuals above it is more than noise."""
+    above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(above > unseen_above(multiplier))
+
+
+def unseen_above(multiplier: float) -> Array:
+    """Return how many residuals above each edge would pass for noise."""
+    return np.asarray(QUIET * multiplier * np.sqrt(np.arange(len(EDGES), 0.0, -1.0)))
