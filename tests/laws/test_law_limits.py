@@ -48,9 +48,10 @@ def adaptive_limit(X, y, plan, fit, trial):
         theta = theta + np.linalg.solve(damped, gradients[-1])
         if step == plan.warm_up - 1:
             bound = float(fit.transcript["residual_bound"][trial])
-    weights = [(step + 1) ** 2 if step >= plan.warm_up else 0 for step in range(plan.n_iterations)]
+    weights = [step + 1 if step >= plan.warm_up else 0 for step in range(plan.n_iterations)]
     point, gradient = (np.average(values, axis=0, weights=weights) for values in (points, gradients))
-    return float(fit.transcript["scale"][trial]) * (point + np.linalg.solve(damped, gradient))
+    basis, kept = fit.transcript["basis"][trial], fit.transcript["kept"][trial]
+    return basis @ (kept * (basis.T @ (point + np.linalg.solve(damped, gradient))))
 
 
 def sketch_and_solve_limit(X, y, plan, fit, trial):

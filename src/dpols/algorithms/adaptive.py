@@ -6,7 +6,8 @@
    from then on clip where the bias of clipping and the noise that it saves are in balance.
 3. Average iterates and gradients after that, later ones with more weight, and close with one more step, which needs no
    release.
-4. Scale the result by what the releases say of its gain, and return zero where it cannot be told from noise.
+4. Shrink weak directions as little as is needed for the result to be told from noise, scale it by what the releases
+   say of its gain, and return zero where no amount of shrinking is enough.
 
 All releases are Gaussian, so the whole budget is one Gaussian's and nothing is lost in composition. The clip level
 depends on a release, but the ratio of noise to clip level does not. `docs/adaptive.md` has reasons and figures.
@@ -37,8 +38,9 @@ _GRADIENT_SHARE = 0.85  # of the squared budget; the rest goes to X'X and the co
 _COUNT_SHARE = 0.02
 _DAMPING = 0.6  # in units of the operator norm of the noise on X'X
 _CLIPPING_BALANCE = 20.0  # bias of clipping allowed, in units of the noise that it saves
-_NOISE_ALLOWED = 1.5e-4  # expected squared error of a fit to pure noise, per row, in units of the squared target bound
-_FALSE_ALARMS = 0.05  # share of fits to pure noise that are let through where they do little harm
+_PENALTIES = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  # ridge penalties to try in turn, in units of the damping
+_NOISE_ALLOWED = 3e-5  # expected squared error of a fit to pure noise, per row, in units of the squared target bound
+_FALSE_ALARMS = 0.03  # share of fits to pure noise that are let through where they do little harm
 _PESSIMISM = 0.6  # by how much of the damping eigenvalues are taken to be overestimated when noise is judged
 _UNSEEN_CURVATURE = 0.2  # of the damping, counted in every direction when a fit is compared with noise
 
@@ -146,13 +148,14 @@ def run(rows: BoundedRows, plan: AdaptivePlan, bits: Sequence[Bits]) -> Fit:
 def evidence(plan: AdaptivePlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
     """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
     of = {name: values[trial] for name, values in fit.transcript.items()}
-    basis, scale, unscaled = of["basis"], float(of["scale"]), of["unscaled"]
-    covariance = (basis * (scale**2 * of["noise_variance"])) @ basis.T
-    change = scale**2 * float(of["energy"]) - 2.0 * scale * float(of["gain"])
+    basis, kept = of["basis"], of["kept"]
+    inside = kept * of["unscaled"]
+    covariance = (basis * (kept**2 * of["noise_variance"])) @ basis.T
+    change = float(kept**2 @ of["energy"] - 2.0 * kept @ of["gain"])
     # The noise on X'X enters as a quadratic form; gradients and it are independent.
-    arm = scale**2 * unscaled - 2.0 * scale * of["point"]
-    form = 0.5 * (float(arm @ arm) * float(unscaled @ unscaled) + float(arm @ unscaled) ** 2)
-    variance = (2.0 * scale) ** 2 * float(of["moment_variance"] @ unscaled**2) + plan.gram_multiplier**2 * form
+    arm = inside - 2.0 * of["point"]
+    form = 0.5 * (float(arm @ arm) * float(inside @ inside) + float(arm @ inside) ** 2)
+    variance = 4.0 * float(of["moment_variance"] @ inside**2) + plan.gram_multiplier**2 * form
     last = basis[-1]
     return evidence_against_constant(
         covariance,
@@ -195,8 +198,8 @@ class _Path:
         self.points.append(self.points[-1] + inside * self.inverse)
 
     def close(self) -> tuple[Array, dict[str, Array]]:
-        """Average, take the closing step, scale, and return theta with the numbers that evidence needs."""
-        weights = np.arange(1.0, len(self.gradients) + 1.0) ** 2
+        """Average, take the closing step, shrink, and return theta with the numbers that evidence needs."""
+        weights = np.arange(1.0, len(self.gradients) + 1.0)
         weights[: self.plan.warm_up] = 0.0  # clipped too low, perhaps
         weights /= weights.sum()
         point = np.einsum("s,std->td", weights, np.array(self.points[:-1]))
@@ -204,14 +207,12 @@ class _Path:
         unscaled = point + gradient * self.inverse
         noise, shared, moment_noise = self._variances(weights, self.curvature)
         moment = gradient + self.curvature * point  # an estimate of X'y
-        gain = (moment * unscaled - shared).sum(axis=1)
-        energy = (self.curvature * unscaled**2).sum(axis=1)
-        with np.errstate(over="ignore"):  # without any energy the ratio is infinite, and clipped
-            scale = np.clip(gain / np.maximum(energy, np.finfo(float).tiny), 0.0, 1.0)
-        scale[~self._beyond_noise(weights, unscaled)] = 0.0
+        gain = moment * unscaled - shared
+        energy = self.curvature * unscaled**2
+        kept = self._kept(weights, unscaled, gain, energy)
         transcript = {
             "basis": self.basis,
-            "scale": scale,
+            "kept": kept,
             "unscaled": unscaled,
             "point": point,
             "noise_variance": noise,
@@ -220,19 +221,29 @@ class _Path:
             "gain": gain,
             "energy": energy,
         }
-        return self._out(scale[:, None] * unscaled), transcript
+        return self._out(kept * unscaled), transcript
 
-    def _beyond_noise(self, weights: Array, unscaled: Array) -> Array:
-        """Whether a fit to pure noise would seldom have this much energy: the more harm it does, the more seldom."""
+    def _kept(self, weights: Array, unscaled: Array, gain: Array, energy: Array) -> Array:
+        """Return the share of each direction that is kept: that of the first penalty which leaves more than noise.
+
+        Under each penalty the fit is scaled to the least squared error that the releases promise; without any penalty
+        that leaves more than noise nothing is kept.
+        """
         plan = self.plan
         pessimistic = np.maximum(self.values - _PESSIMISM * plan.damping, 0.0)
         curvature = np.minimum(self.curvature + _UNSEEN_CURVATURE * plan.damping, plan.n_rows)
         noise = curvature * self._variances(weights, pessimistic)[0]
-        mean, spread = noise.sum(axis=1), (noise**2).sum(axis=1)
-        energy = (curvature * unscaled**2).sum(axis=1)
-        # Satterthwaite: a weighted sum of chi-squares is close to a multiple of one with the same two moments.
-        chance = gammaincc(0.5 * mean**2 / spread, 0.5 * energy * mean / spread)
-        return np.asarray(chance < np.minimum(_NOISE_ALLOWED * plan.n_rows / mean, _FALSE_ALARMS))
+        kept = np.zeros_like(unscaled)
+        undecided = np.ones(len(unscaled), dtype=bool)
+        for penalty in _PENALTIES:
+            share = curvature / (curvature + penalty * plan.damping)
+            seen = (share**2 * curvature * unscaled**2).sum(axis=1)
+            taken = undecided & _beyond_noise(plan, seen, share**2 * noise)
+            with np.errstate(over="ignore"):  # without any energy the ratio is infinite, and clipped
+                ratio = (share * gain).sum(axis=1) / np.maximum((share**2 * energy).sum(axis=1), np.finfo(float).tiny)
+            kept[taken] = (np.clip(ratio, 0.0, 1.0)[:, None] * share)[taken]
+            undecided &= ~taken
+        return kept
 
     def _variances(self, weights: Array, curvature: Array) -> tuple[Array, Array, Array]:
         """Return variance of the closing point, its covariance with the moment, and the moment's variance.
@@ -254,6 +265,17 @@ class _Path:
 
     def _out(self, inside: Array) -> Array:
         return np.asarray(np.einsum("tij,tj->ti", self.basis, inside))
+
+
+def _beyond_noise(plan: AdaptivePlan, energy: Array, noise: Array) -> Array:
+    """Whether a fit to pure noise would seldom have this much energy: the more harm it does, the more seldom.
+
+    ``noise`` is the energy that noise is expected to have in each direction.
+    """
+    mean, spread = noise.sum(axis=1), (noise**2).sum(axis=1)
+    # Satterthwaite: a weighted sum of chi-squares is close to a multiple of one with the same two moments.
+    chance = gammaincc(0.5 * mean**2 / spread, 0.5 * energy * mean / spread)
+    return np.asarray(chance < np.minimum(_NOISE_ALLOWED * plan.n_rows / mean, _FALSE_ALARMS))
 
 
 def _clip_level(plan: AdaptivePlan, counts: Array) -> Array:
