@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .errors import DpolsError
     from .estimators import PrivateLinearRegression
     from .feature_map import Categorical, Factor, FeatureMap, Numeric
+    from .formula import ols
     from .ledger import BudgetLedger
     from .named_estimators import (
         AdaptiveIHMRegression,
@@ -53,6 +54,7 @@ _HOME = {
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
     "PrivateSketch": ".sketching",
+    "ols": ".formula",
     "read": ".data",
     "release_sketch": ".sketching",
 }
@@ -79,6 +81,7 @@ __all__ = [
     "PrivateSketch",
     "SheffetRegression",
     "__version__",
+    "ols",
     "privacy",
     "read",
     "release_sketch",

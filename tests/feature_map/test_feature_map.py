@@ -68,6 +68,11 @@ def test_every_kind_of_table_gives_the_same(kind):
     np.testing.assert_array_equal(MAP.transform(table(ROWS, kind)), MAP.transform(table(ROWS, "numpy")))
 
 
+@pytest.mark.parametrize("kind", KINDS[:4])
+def test_a_block_without_rows_has_all_features(kind):
+    assert MAP.transform(table(ROWS, kind)[:0]).shape == (0, len(MAP.names))
+
+
 cell = {
     "age": st.one_of(st.none(), st.floats(-1e9, 1e9), st.just(float("inf"))),
     "region": st.one_of(st.none(), st.sampled_from([*REGIONS, "", "NA", "1"])),

@@ -115,7 +115,11 @@ def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], 
             first = len(column.levels) - len(_levels(factor, column))
             part = (codes[:, None] == np.arange(first, len(column.levels))).astype(np.float64)
             part[codes == -2] = np.nan
-        values = part if values is None else (values[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+        if values is None:
+            values = part
+        else:
+            width = values.shape[1] * part.shape[1]
+            values = (values[:, :, None] * part[:, None, :]).reshape(len(part), width)
     assert values is not None
     return values
 

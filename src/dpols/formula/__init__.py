@@ -1,0 +1,6 @@
+"""Regressions by formula: parsed by formulaic, translated into a feature map, fitted as any other."""
+
+from .fit import ols
+from .translation import Translated, translated
+
+__all__ = ["Translated", "ols", "translated"]

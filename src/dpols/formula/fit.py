@@ -1,0 +1,68 @@
+"""A private regression by a formula, in one call."""
+
+import os
+from typing import Any
+
+from ..data import Bounds, read
+from ..data.kinds import is_source
+from ..errors import ParameterError
+from ..estimators import PrivateLinearRegression
+from ..feature_map import FeatureMap
+from .translation import translated
+
+
+def ols(
+    formula: str,
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float | str,
+    bounds: Bounds | FeatureMap,
+    **parameters: Any,
+) -> PrivateLinearRegression:
+    """Fit a private regression that a formula describes, and return it.
+
+    Parameters
+    ----------
+    formula : str
+        Target and features, such as ``"income ~ age + I(age**2) + C(region, levels=['north', 'south']) + age:hours"``.
+        Levels must be public knowledge; values outside count as the first level.
+    data : table, path or source of rows
+        A pandas, polars or pyarrow table, the path of a file or a folder, or what ``dpols.read`` returns.
+    epsilon, delta : float
+        The privacy budget; delta may be a rule such as ``"1/n^2"``.
+    bounds : Bounds or FeatureMap
+        The public ranges of the columns, by name, and of the target; those of powers and products follow. Of a feature
+        map, which can also declare levels and what stands for empty cells, the columns and the target are used.
+    **parameters
+        Further parameters of ``PrivateLinearRegression``.
+
+    >>> import pandas as pd
+    >>> from dpols import Bounds, ols
+    >>> rows = pd.DataFrame({"x": [i % 10 for i in range(20_000)], "c": ["a", "b"] * 10_000})
+    >>> rows["y"] = rows["x"] + 5 * (rows["c"] == "b")
+    >>> model = ols("y ~ x + C(c, levels=['a', 'b'])", rows, epsilon=1, delta=1e-6, random_state=0,
+    ...             bounds=Bounds(features={"x": (0, 9)}, target=(0, 15)))
+    >>> dict(zip(model.feature_map_.names, model.coef_.round()))
+    {'x': np.float64(1.0), 'c[b]': np.float64(5.0)}
+    """
+    clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
+    if clash:
+        raise ParameterError(f"{clash[0]} follows from the formula; write 0 + ... for a fit without intercept.")
+    made = translated(formula, bounds)
+    x_norm = bounds.x_norm if isinstance(bounds, Bounds) else None
+    model = PrivateLinearRegression(
+        epsilon,
+        delta,
+        None if x_norm is None else Bounds(x_norm=x_norm),
+        feature_map=made.feature_map,
+        fit_intercept=made.fit_intercept,
+        **parameters,
+    )
+    if isinstance(data, str | os.PathLike):
+        data = read(data, made.target, made.feature_map.raw_columns)
+    if not is_source(data):
+        return model.fit(data, made.target)
+    if data.target != made.target:
+        raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
+    return model.fit(data)

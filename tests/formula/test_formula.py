@@ -1,0 +1,173 @@
+"""Formulas mean what formulaic says they mean, with public ranges and levels, and nothing of them is evaluated."""
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, Categorical, FeatureMap, Numeric, PrivateLinearRegression, ols, read
+from dpols.errors import BoundsError, DpolsError, ParameterError
+
+pytest.importorskip("formulaic")
+pandas = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
+
+from dpols.formula import translated  # noqa: E402
+
+BOUNDS = Bounds(features={"a": (0, 10), "h": (-1, 2)}, target=(0, 100))
+DECLARED = FeatureMap(
+    {
+        "a": Numeric(0, 10),
+        "h": Numeric(-1, 2),
+        "r": Categorical(["x", "y", "z"]),
+        "q": Categorical(["u", "v"]),
+    },
+    target=(0, 100),
+)
+FORMULAS = [
+    "y ~ a + h",
+    "y ~ a * h",
+    "y ~ a + I(a**2) + I(a**3)",
+    "y ~ I((a - 5)**2 * h)",
+    "y ~ {a * h**2}",
+    "y ~ poly(a, 3, raw=True) + h",
+    "y ~ a + C(r, levels=['x', 'y', 'z'])",
+    "y ~ C(r, levels=['z', 'x', 'y']) * a",
+    "y ~ 0 + C(r, levels=['x', 'y', 'z']) + C(q, levels=['u', 'v'])",
+    "y ~ C(r, levels=['x', 'y', 'z']):C(q, levels=['u', 'v'])",
+    "y ~ a:C(r, levels=['x', 'y', 'z'])",
+    "y ~ a + a:C(r, levels=['x', 'y', 'z'])",
+    "y ~ C(r, levels=['x', 'y', 'z'])*C(q, levels=['u', 'v'])*h - 1",
+    "y ~ a/h",
+    "y ~ (a + h)**2",
+]
+
+
+def rows(n_rows=60):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "a": rng.uniform(0, 10, n_rows),
+            "h": rng.uniform(-1, 2, n_rows),
+            "r": rng.choice(["x", "y", "z"], n_rows),
+            "q": rng.choice(["u", "v"], n_rows),
+        }
+    )
+    return frame.assign(y=np.clip(5 * frame["a"] + 3 * frame["h"] + 20 * (frame["r"] == "y"), 0, 100))
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_a_formula_gives_the_columns_of_formulaic(formula):
+    """The columns may stand in another order within a term, so they are compared as a set of columns."""
+    from formulaic import model_matrix
+
+    frame = rows()
+    made = translated(formula, BOUNDS)
+    oracle = model_matrix(formula, frame).rhs
+    assert made.target == "y"
+    assert made.fit_intercept == ("Intercept" in oracle.columns)
+    mine = made.feature_map.transform(frame)
+    theirs = oracle.drop(columns="Intercept", errors="ignore").to_numpy(dtype=float)
+    assert mine.shape == theirs.shape
+    np.testing.assert_allclose(mine[:, np.lexsort(mine)], theirs[:, np.lexsort(theirs)], rtol=1e-12)
+
+
+def test_ranges_of_products_are_derived():
+    bounds = translated("y ~ I(a**2) + a:h + I((a - 5)**2)", BOUNDS).feature_map.bounds()
+    assert bounds.features == {"a^2": (0.0, 100.0), "a:h": (-10.0, 20.0), "(a - 5)^2": (0.0, 25.0)}
+    assert bounds.target == (0.0, 100.0)
+
+
+def test_declared_categories_need_no_levels():
+    long = "y ~ a + C(r, levels=['x', 'y', 'z']) + C(q, levels=['u', 'v']):a"
+    for short in ("y ~ a + C(r) + C(q):a", "y ~ a + r + q:a"):
+        assert translated(short, DECLARED).feature_map == translated(long, BOUNDS).feature_map
+
+
+REFUSED = {
+    "y ~ C(r)": "public levels",
+    "y ~ a + other": "'other' of the formula has no public range",
+    "y ~ C(r, levels=['x', 'y']) + C(r, levels=['x', 'z'])": "different levels",
+    "y ~ C(r, levels=[])": "levels must be a list",
+    "y ~ C(r, levels=a)": "levels must be a list",
+    "y ~ C(r, contr.sum, levels=['x', 'y'])": "public levels",
+    "y ~ poly(a, 2)": "computed from the data",
+    "y ~ poly(a, 9, raw=True)": "up to 5",
+    "y ~ scale(a)": "range does not follow",
+    "y ~ center(a)": "range does not follow",
+    "y ~ log(a)": "range does not follow",
+    "y ~ I(a + h)": "range does not follow",
+    "y ~ I(a**0.5)": "range does not follow",
+    "y ~ I(a if a > 0 else h)": "range does not follow",
+    "y ~ 1": "no features",
+    "log(y) ~ a": "name of one column",
+    "y + a ~ h": "name of one column",
+    "a ~ a + h": "both sides",
+    "y ~ a | h": "one part",
+    "~ a": "one target",
+    "y ~ (a": "cannot be read",
+    "y ~ a +": "cannot be read",
+    "y": "must be a text",
+}
+
+
+@pytest.mark.parametrize("formula", REFUSED)
+def test_what_has_no_public_range_is_refused(formula):
+    with pytest.raises((BoundsError, ParameterError), match=REFUSED[formula]):
+        translated(formula, BOUNDS)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "y ~ I(open('made', 'w'))",
+        "y ~ {open('made', 'w')}",
+        "y ~ C(open('made', 'w'), levels=['x', 'y'])",
+        "y ~ C(r, levels=[open('made', 'w'), 'y'])",
+        "y ~ poly(a, open('made', 'w'), raw=True)",
+        "y ~ a.to_csv('made')",
+    ],
+)
+def test_nothing_in_a_formula_is_evaluated(formula, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DpolsError):
+        translated(formula, BOUNDS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bounds_must_have_names():
+    for bounds in (Bounds(features=[(0, 1)], target=(0, 1)), Bounds(x_norm=1.0, y_abs=1.0), None, {"a": (0, 1)}):
+        with pytest.raises(BoundsError, match="by column name"):
+            translated("y ~ a", bounds)
+
+
+def test_one_call_fits_and_the_model_predicts_raw_rows(tmp_path):
+    frame = rows(5000)
+    formula = "y ~ a + h + C(r, levels=['x', 'y', 'z'])"
+    model = ols(formula, frame, epsilon=20, delta=1e-6, bounds=BOUNDS)
+    assert isinstance(model, PrivateLinearRegression)
+    assert dict(zip(model.feature_map_.names, model.coef_, strict=True))["r[y]"] == pytest.approx(20, abs=6)
+    model.save(tmp_path / "model.json")
+    loaded = PrivateLinearRegression.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(frame.drop(columns="y")), model.predict(frame))
+
+
+def test_tables_paths_and_sources_give_the_same_fit(tmp_path):
+    frame = rows(2000)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    common = {"epsilon": 1, "delta": 1e-6, "bounds": BOUNDS, "random_state": 0}
+    formula = "y ~ a*h + C(r, levels=['x', 'y', 'z'])"
+    sources = (frame, tmp_path / "rows.parquet", str(tmp_path / "rows.parquet"), read(tmp_path / "rows.parquet", "y"))
+    models = [ols(formula, data, **common) for data in sources]
+    for model in models:
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+    with pytest.raises(ParameterError, match="opened for 'h'"):
+        ols(formula, read(tmp_path / "rows.parquet", "h"), **common)
+    for clash in ({"fit_intercept": False}, {"feature_map": DECLARED}):
+        with pytest.raises(ParameterError, match="follows from the formula"):
+            ols(formula, frame, **common, **clash)
+
+
+def test_a_norm_is_passed_on():
+    tight = Bounds(features={"a": (0, 10), "h": (-1, 2)}, y_abs=100, x_norm=0.75)
+    report = ols("y ~ a + h", rows(), epsilon=1, delta=1e-6, bounds=tight).privacy_report_
+    assert ("target", "[-100, 100]") in report.bounds
+    assert any(text.startswith("0.75 after") for _, text in report.bounds)
