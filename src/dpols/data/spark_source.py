@@ -73,8 +73,27 @@ def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: 
         # Neighbours are added on the workers first: all of them at once might not fit into the driver.
         groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
         sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
-    rows = sorted(sums.collect(), key=lambda row: row["part"])
+    rows = sorted(_collected(sums), key=lambda row: row["part"])
     return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
+
+
+def _collected(query: Any) -> list[Any]:
+    """Return the rows of a query; where a worker refused its rows, say why without the traceback of the worker."""
+    from pyspark.errors import PythonException
+
+    try:
+        return list(query.collect())
+    except PythonException as error:
+        lines = str(error).splitlines()
+        if any(line.startswith("ModuleNotFoundError: ") for line in lines):
+            raise DataError(
+                "the Python of Spark's workers lacks a package. Install dpols there; or, before the session is made, "
+                "set the environment variable PYSPARK_PYTHON to a Python that has it."
+            ) from None
+        refused = [line for line in lines if line.startswith(f"{DataError.__module__}.")]
+        if not refused:
+            raise
+        raise DataError(refused[-1].partition(": ")[2]) from None
 
 
 def _sum_batches(

@@ -1,0 +1,194 @@
+"""Fits on Spark equal fits in memory, whatever the partitions and whatever happens to a worker."""
+
+import os
+import shutil
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from engine_rows import (
+    BOUNDS,
+    N_ROWS,
+    NAMES,
+    assert_same_fit,
+    deadly_stage,
+    every_numeric,
+    fitted,
+    model,
+    pieces,
+    row_groups,
+    table,
+)
+
+from dpols.data import BoundedRows, as_source, spark_source
+from dpols.data.files import read
+from dpols.data.partitions import count_only
+from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
+from dpols.statistics import clipped_gradient, gram_with_target
+
+pytestmark = [pytest.mark.extras, pytest.mark.spark, pytest.mark.filterwarnings("ignore:PySpark does not yet fully")]
+
+
+SCHEMA = "a double, b long, c boolean, d float, y double"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A session whose workers run this Python; four attempts for each task, as a cluster has."""
+    sql = pytest.importorskip("pyspark.sql")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Spark needs Java, and there is none on the path: install a JRE of version 17")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    builder = sql.SparkSession.builder.master("local[2,4]").appName("dpols")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return table()
+
+
+@pytest.fixture(scope="module")
+def skewed(spark, frame):
+    """Partitions of one row, of none and of nearly all rows."""
+    parts = [piece.to_dict("split")["data"] for piece in pieces(frame)]
+    rows = spark.sparkContext.parallelize(parts, len(parts)).flatMap(lambda part: part)
+    return spark.createDataFrame(rows, SCHEMA).cache()
+
+
+def sums_of(source, numeric):
+    """Two statistics, one of them a matrix, from two passes."""
+    row_map = BOUNDS.row_map(n_features=4, columns=NAMES, fit_intercept=True)
+    rows = BoundedRows(source, row_map, numeric=numeric)
+    theta = np.full((1, 5), 0.25)
+    found = gram_with_target(rows), clipped_gradient(rows, theta, residual_bound=0.5)
+    return np.concatenate([statistic.value.ravel() for statistic in found])
+
+
+@every_numeric
+def test_a_fit_on_skewed_empty_and_one_row_partitions_equals_the_one_in_memory(skewed, frame, numeric):
+    lengths = skewed.rdd.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()
+    assert sorted(lengths) == [0, 0, 0, 1, 1, 99, 1899]
+    fit = model(numeric).fit(skewed, "y")
+    assert_same_fit(np.array([*fit.coef_, fit.intercept_]), fitted(frame, "y", numeric=numeric), numeric)
+    assert tuple(fit.feature_names_in_) == NAMES
+    assert fit.privacy_report_.n_rows == N_ROWS
+
+
+@every_numeric
+def test_sums_too_large_for_the_driver_are_added_on_workers_first(skewed, frame, numeric, monkeypatch):
+    monkeypatch.setattr(spark_source, "_SMALL_TOTAL", 0)
+    monkeypatch.setattr(spark_source, "_ADDED_AT_ONCE", 2)
+    assert_same_fit(sums_of(as_source(skewed, "y"), numeric), sums_of(as_source(frame, "y"), numeric), numeric)
+
+
+def test_a_float_sum_is_the_same_in_every_run(skewed):
+    source = as_source(skewed, "y")
+    np.testing.assert_array_equal(sums_of(source, "float"), sums_of(source, "float"))
+
+
+def test_missing_values_are_bad_rows_and_names_may_hold_anything(spark):
+    rows = [(0.5, 1, Decimal("0.1")), (None, 2, Decimal("0.5")), (0.25, None, Decimal("0.5")), (1.75, 9, None)]
+    names = ["a.b", "c `d`", "y"]
+    source = as_source(spark.createDataFrame(rows, "x double, z int, y decimal(4, 2)").toDF(*names), "y")
+    assert source.columns == ("a.b", "c `d`")
+
+    def finite(features, target):
+        import numpy
+
+        return (numpy.nansum(features, axis=0), numpy.array(numpy.nansum(target)))
+
+    total = source.total(finite)
+    assert total.n_rows == 4
+    np.testing.assert_allclose(total.values[0], [2.5, 12.0])
+    np.testing.assert_allclose(total.values[1], 1.1)
+
+
+@every_numeric
+def test_files_are_read_by_the_workers(spark, frame, tmp_path, numeric, monkeypatch):
+    row_groups(frame, tmp_path / "rows")
+    monkeypatch.chdir(tmp_path)
+    here, there = read("rows", target="y"), read("rows", target="y", spark=spark)
+    assert len(there.tasks) > 2
+    assert_same_fit(sums_of(there, numeric), sums_of(here, numeric), numeric)
+    os.truncate(tmp_path / "rows" / "1.parquet", 1_000)
+    with pytest.raises(DataError, match=r"1\.parquet' has changed since it was first read"):
+        there.total(count_only)
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(spark, frame, tmp_path):
+    stage, killed = deadly_stage(tmp_path, 6)
+
+    def deadly(batches):
+        for batch in batches:
+            yield stage(batch)
+
+    whole = spark.createDataFrame(frame.to_dict("split")["data"], SCHEMA)
+    lazy = whole.repartition(2).mapInArrow(deadly, SCHEMA)
+    actual = fitted(lazy, "y")
+    assert killed.exists()
+    np.testing.assert_array_equal(actual, fitted(frame, "y"))
+
+
+@every_numeric
+def test_a_worker_killed_while_it_adds_counts_its_rows_once(skewed, frame, tmp_path, numeric):
+    stage, killed = deadly_stage(tmp_path, 2)
+
+    def deadly(features, target):
+        import numpy
+
+        return (numpy.array(stage(len(target))), features.sum(axis=0))
+
+    total = as_source(skewed, "y").total(deadly)
+    assert killed.exists()
+    assert (total.n_rows, int(total.values[0])) == (N_ROWS, N_ROWS)
+    np.testing.assert_allclose(total.values[1], frame[list(NAMES)].to_numpy(float).sum(axis=0))
+
+
+WRONG = {
+    "no such column": ("a double, y double", "z", DataError, "'z' is not a column"),
+    "text": ("a double, s string, y double", "y", DataTypeError, r"\['s'\] do not hold numbers"),
+    "a date": ("a double, t date, y double", "y", DataTypeError, r"\['t'\] do not hold numbers"),
+    "a vector": ("v array<double>, y double", "y", DataTypeError, r"\['v'\] do not hold numbers"),
+    "no features": ("y double", "y", BoundsError, "no feature columns"),
+    "columns of one name": ("a double, a double, y double", "y", DataError, "unique"),
+    "no target": ("a double, y double", None, DataError, "target y is None"),
+    "target in memory": ("a double, y double", np.zeros(3), DataError, "name of a column"),
+}
+
+
+@pytest.mark.parametrize(("schema", "target", "error", "message"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_used_is_refused_before_a_row_is_read(spark, schema, target, error, message):
+    def compute(batches):
+        raise AssertionError("rows were read")
+
+    lazy = spark.range(3).mapInArrow(compute, schema)
+    fit = model()
+    with pytest.raises(error, match=message):
+        fit.fit(lazy, target)
+    assert not hasattr(fit, "n_features_in_")
+
+
+def test_a_table_without_rows_is_refused(spark):
+    with pytest.raises(DataError, match="no rows"):
+        model().fit(spark.createDataFrame([], "a double, y double"), "y")
+
+
+def test_a_session_must_be_one(tmp_path):
+    with pytest.raises(ParameterError, match="spark='there' must be"):
+        read(tmp_path, target="y", spark="there")
