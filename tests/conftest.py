@@ -1,4 +1,4 @@
-"""Shared by all tests: the data folder, the count of tests that needed it, and deterministic hypothesis."""
+"""Shared by all tests: the data folder, counts of tests that need what may be missing, and deterministic hypothesis."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import settings
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
 
-NEEDS_DATA = ("needs_data", True)
+COUNTED = ("data", "spark")  # markers
 RAN = ("passed", "failed", "error", "xfailed", "xpassed")
 
 
@@ -29,14 +29,14 @@ def pytest_collection_modifyitems(items):
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
         # A property, as the keywords of a report hold folder names too: all of tests/data would count.
-        if item.get_closest_marker("data"):
-            item.user_properties.append(NEEDS_DATA)
+        item.user_properties += [("needs", marker) for marker in COUNTED if item.get_closest_marker(marker)]
 
 
 def pytest_terminal_summary(terminalreporter):
-    def data_tests(*outcomes):
+    def tests(marker, *outcomes):
         reports = [report for outcome in outcomes for report in terminalreporter.stats.get(outcome, ())]
-        return {r.nodeid for r in reports if NEEDS_DATA in map(tuple, getattr(r, "user_properties", ()))}
+        return {r.nodeid for r in reports if ("needs", marker) in map(tuple, getattr(r, "user_properties", ()))}
 
-    ran, skipped = data_tests(*RAN), data_tests("skipped")
-    terminalreporter.write_line(f"data tests: {len(ran)} ran, {len(skipped - ran)} skipped")
+    for marker in COUNTED:
+        ran, skipped = tests(marker, *RAN), tests(marker, "skipped")
+        terminalreporter.write_line(f"{marker} tests: {len(ran)} ran, {len(skipped - ran)} skipped")
