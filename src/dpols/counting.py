@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data import BoundedRows, RowSource
+from .data.bounds import Interval
 from .data.fixed_point import ONE, FixedPointSpan
 from .data.rows import BadRows, Numeric, check_total
 from .data.source import Array
@@ -41,6 +42,21 @@ def value_counts(rows: UnboundedRows, edges: Sequence[Array]) -> Statistic:
     return per_unit(_counted(counts, rows.numeric, len(edges)), rows.rows_per_unit)
 
 
+def clipped_counts(rows: UnboundedRows, features: Sequence[Interval] | float, target: Interval) -> Statistic:
+    """Return how many values lie below and above the range of each feature, the target last, in one long vector.
+
+    One row moves one of the two counts of each column by at most 1, that is the vector by the root of the number of
+    columns. Where ``features`` is a largest norm, rows that exceed it are counted as those of one column.
+    """
+    by_norm = isinstance(features, float)
+    intervals = [(-math.inf, features)] if isinstance(features, float) else list(features)
+    ends = np.array([*intervals, target])
+    total = rows.source.total(_clipped_counts, by_norm, ends)
+    counts, bad = total.values
+    check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
+    return per_unit(_counted(counts, rows.numeric, len(ends)), rows.rows_per_unit)
+
+
 def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     """Return how many rows' features have a norm above each rising edge but not the next, in units of the row norm.
 
@@ -67,6 +83,17 @@ def _value_counts(features: Array, target: Array, edges: tuple[Array, ...]) -> t
         for column, ends in zip(values, edges, strict=True)
     ]
     return np.concatenate(counts).astype(np.int64), np.array(len(good) - int(good.sum()))
+
+
+def _clipped_counts(features: Array, target: Array, by_norm: bool, ends: Array) -> tuple[Array, ...]:
+    good = np.isfinite(features).all(axis=1) & np.isfinite(target)
+    values = features[good].astype(np.float64, copy=False)
+    if by_norm:
+        with np.errstate(over="ignore"):
+            values = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
+    values = np.column_stack((values, target[good]))
+    counts = np.stack(((values < ends[:, 0]).sum(axis=0), (values > ends[:, 1]).sum(axis=0)), axis=1)
+    return counts.ravel().astype(np.int64), np.array(len(good) - int(good.sum()))
 
 
 def _norm_counts(span: Span | FixedPointSpan, n_features: int, edges: Array) -> tuple[Array, ...]:

@@ -20,11 +20,13 @@ from .data import ArraySource, Bounds, RowSource, as_source
 from .data.engines import ENGINES
 from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from .data.memory import real_numbers, unquoted
-from .errors import DataError, ModelFileError, NotPrivateWarning
+from .data.units import checked_max_rows, source_of_units, unit_column, without_column
+from .errors import DataError, ModelFileError, NotPrivateWarning, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, prepare, report_of
 from .ledger import BudgetLedger, as_ledger
 from .model_file import read_model, write_model
+from .paid_bounds import PaidBounds
 from .plain_data import finite_number, text, tuple_of
 from .report import PrivacyReport
 
@@ -39,8 +41,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
     delta : float or str
         Probability with which the loss may be larger; a number well below 1 / n, or a rule of the public number of
         rows such as ``"1/n^2"``. Required.
-    bounds : Bounds
-        Publicly known ranges of features and target; never read from the data. Required, unless ``feature_map`` is
+    bounds : Bounds or PaidBounds
+        Publicly known ranges of features and target; or how much of the budget to spend on finding them. Never read
+        from the data without noise. Required, unless ``feature_map`` is
         given, whose ranges stand for those of the features; then it may add the target's range and ``x_norm``.
     feature_map : FeatureMap, optional
         How raw columns become features by public knowledge alone: ranges, categories, powers, products and what
@@ -61,6 +64,14 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         Further choices of the method's ``plan``, for instance ``{"n_iterations": 5}``.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
+    unit : str or int, optional
+        What the guarantee protects where someone has several rows: the column, by name or for an array by number, that
+        says to whom a row belongs. It is not a feature. None protects single rows.
+    max_rows_per_unit : int, optional
+        How many rows of each unit are used, the first ones; the noise is as large as if there were so many times fewer
+        rows. Required with ``unit``, and with ``groups`` of ``fit``.
+    count_clipped : bool, default=False
+        Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded fit is not private, and its report says so. None draws noise from
         the operating system.
@@ -101,7 +112,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         self,
         epsilon: float | None = None,
         delta: float | str | None = None,
-        bounds: Bounds | None = None,
+        bounds: Bounds | PaidBounds | None = None,
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
@@ -111,6 +122,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",
         options: Mapping[str, Any] | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
+        unit: str | int | None = None,
+        max_rows_per_unit: int | None = None,
+        count_clipped: bool = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -125,21 +139,25 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         self.neighbours = neighbours
         self.options = options
         self.bad_rows = bad_rows
+        self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
+        self.count_clipped = count_clipped
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any = None) -> "PrivateLinearRegression":
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> "PrivateLinearRegression":
         """Fit on rows ``X`` and targets ``y``.
 
         ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
-        source of rows that has its own target and ``y`` is None.
+        source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
+        no column of ``X`` does.
 
         All checks, and the plan, come before the first release and before a ledger is charged. Returns the estimator;
         one whose fit fails is left as it was.
         """
         with _unchanged_by_failure(self):
-            request, ledger = self._request(), as_ledger(self.ledger)
-            prepared = prepare(request, self._source(X, y))
+            request, ledger = self._request(groups), as_ledger(self.ledger)
+            prepared = prepare(request, self._source_of_units(X, y, groups, request))
             outcome = carry_out(prepared, self.random_state, ledger)
             released = coefficients_of(prepared, outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
@@ -153,6 +171,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         Rows are not clipped, but for what a feature map clips.
         """
         check_is_fitted(self)
+        if isinstance(getattr(self, "unit", None), str) and self.unit in _names_in(X):
+            X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return np.asarray(finite_features(self.feature_map_, X) @ self.coef_ + self.intercept_)
         with unquoted("X"):
@@ -214,7 +234,14 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def _request(self) -> Request:
+    def _request(self, groups: Any = None) -> Request:
+        unit, most = getattr(self, "unit", None), getattr(self, "max_rows_per_unit", None)
+        if unit is not None and groups is not None:
+            raise ParameterError("unit names a column and groups are given, too; give one of them.")
+        if (unit is None and groups is None) != (most is None):
+            raise ParameterError(
+                "max_rows_per_unit goes with unit, or with groups of fit: it says how many rows of each unit are used."
+            )
         return Request(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -227,7 +254,19 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             neighbours=self.neighbours,
             options=self.options,
             bad_rows=self.bad_rows,
+            unit=None if most is None else str("unit of groups" if unit is None else unit),
+            rows_per_unit=1 if most is None else checked_max_rows(most),
+            count_clipped=bool(getattr(self, "count_clipped", False)),
         )
+
+    def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
+        """Return the source of rows, of which only so many of each unit are used where there are units."""
+        unit = getattr(self, "unit", None)
+        if unit is None and groups is None:
+            return self._source(X, y)
+        ids = unit_column(X, unit) if groups is None else groups
+        source = self._source(X if unit is None else without_column(X, unit), y)
+        return source_of_units(source, ids, max_rows=request.rows_per_unit, bad_rows=request.bad_rows)
 
     def _source(self, X: Any, y: Any) -> RowSource:
         """Turn the arguments of ``fit`` into a source of rows, as scikit-learn validates them."""
@@ -295,7 +334,7 @@ def _unchanged_by_failure(estimator: PrivateLinearRegression) -> Iterator[None]:
 
 
 def _names_in(table: Any) -> list[Any]:
-    return list(getattr(table, "column_names", table.columns))
+    return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
 
 def _matrix(X: Any) -> Any:

@@ -19,6 +19,15 @@ from .algorithms.alongside import (
     joint_spent_epsilon,
     plan_alongside,
 )
+from .bounds_advice import (
+    COUNTS_NAME,
+    ClippedCounts,
+    advice_on_counts,
+    advice_on_noise,
+    count_release,
+    intervals_of,
+    release_clipped,
+)
 from .counting import UnboundedRows
 from .data import BoundedRows, Bounds, RowMap, RowSource
 from .data.rows import Numeric
@@ -55,6 +64,9 @@ class Request:
     neighbours: str = "zero-out"
     options: Any = None
     bad_rows: str = "raise"
+    unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
+    rows_per_unit: int = 1
+    count_clipped: bool = False
 
     def __post_init__(self) -> None:
         one_of("numeric", self.numeric, ("auto", "exact", "float"))
@@ -114,6 +126,7 @@ class Outcome:
     row_map: RowMap
     paid: tuple[GaussianRelease, ...]  # as recorded
     paid_names: tuple[str, ...]
+    clipped: ClippedCounts | None
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
@@ -133,7 +146,10 @@ def prepare(request: Request, source: RowSource) -> Prepared:
         paid = bounds.releases(budget.for_zero_out(relation), source.n_features)
     else:
         _row_map(bounds, request, source)  # for its checks
-    plan = _plan(request, method, budget, relation, source.n_rows, n_coordinates, paid)
+    if request.count_clipped:
+        paid = (*paid, count_release(budget.for_zero_out(relation)))
+    n_units = -(-source.n_rows // request.rows_per_unit)
+    plan = _plan(request, method, budget, relation, n_units, n_coordinates, paid)
     numeric = _numeric(request, method, n_coordinates)
     if numeric == "exact" and not isinstance(plan, StagedPlan):
         certify((*paid, *plan.releases), budget, relation=relation)  # and again of what was recorded
@@ -151,7 +167,12 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
     with one_blas_thread():
         bounds, paid, paid_names = _settled_bounds(prepared, bits[0])
         row_map = _row_map(bounds, request, prepared.source)
-        rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
+        clipped = None
+        if request.count_clipped:
+            release = prepared.paid[len(paid)]
+            clipped, recorded = release_clipped(bounds, row_map, _unbounded(prepared), release, bits[0])
+            paid, paid_names = (*paid, *recorded), (*paid_names, COUNTS_NAME)
+        rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run(rows, plan, bits)
     if entry is not None and not (paid == prepared.paid and follows(plan, fit)):
         raise BudgetExceeded(
@@ -166,7 +187,7 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
         )
     exact = prepared.numeric == "exact"
     proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, paid, paid_names, spent, proved, bits[0].seeded, entry)
+    return Outcome(fit, bounds, row_map, paid, paid_names, clipped, spent, proved, bits[0].seeded, entry)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
@@ -200,7 +221,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         asked=prepared.budget,
         spent_epsilon=outcome.spent_epsilon,
         certified_delta=outcome.certified_delta,
-        n_rows=plan.n_rows,
+        n_rows=prepared.source.n_rows,
         n_features=row_map.n_coordinates,
         lines=release_lines((*outcome.paid_names, *names_of(plan, fit)), (*outcome.paid, *fit.releases)),
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
@@ -214,6 +235,10 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ),
         verdict=verdict[0],
         verdict_reason=verdict[1],
+        unit=prepared.request.unit,
+        rows_per_unit=prepared.request.rows_per_unit,
+        bounds_origin=outcome.bounds.origin,
+        advice=_advice(prepared, outcome, names, stddevs),
         staged=fit.stages is not None,
         versions=versions(),
     )
@@ -238,9 +263,24 @@ def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[Gauss
     if not isinstance(bounds, PaidBounds):
         return bounds, (), ()
     names = bounds.release_names(source.n_features)
-    rows = UnboundedRows(source, prepared.request.bad_rows, prepared.numeric)  # type: ignore[arg-type]
     fit_intercept = bool(prepared.request.fit_intercept)
-    return *release_bounds(bounds, prepared.paid[: len(names)], rows, fit_intercept=fit_intercept, bits=bits), names
+    planned = prepared.paid[: len(names)]
+    return *release_bounds(bounds, planned, _unbounded(prepared), fit_intercept=fit_intercept, bits=bits), names
+
+
+def _unbounded(prepared: Prepared) -> UnboundedRows:
+    request = prepared.request
+    return UnboundedRows(prepared.source, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
+
+
+def _advice(
+    prepared: Prepared, outcome: Outcome, names: Sequence[str], stddevs: Sequence[float | None]
+) -> tuple[str, ...]:
+    """Return what public and released numbers say of the bounds."""
+    bounds, source = outcome.bounds, prepared.source
+    intervals = intervals_of(bounds, source.n_features, source.columns)
+    said = advice_on_noise(names, outcome.row_map, stddevs, intervals)
+    return (*said, *(advice_on_counts(names, bounds, outcome.clipped) if outcome.clipped is not None else ()))
 
 
 def _row_map(bounds: Bounds, request: Request, source: RowSource) -> RowMap:

@@ -145,7 +145,7 @@ class Bounds:
                 target_scale=target_scale,
                 n_features=n_features,
             )
-        intervals = in_column_order(self.features, n_features, columns)
+        intervals = self.in_order(n_features, columns)
         pairs = [_centre_and_scale(pair, fit_intercept, f"feature {i}") for i, pair in enumerate(intervals)]
         centre, scale = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
         return RowMap(
@@ -162,6 +162,10 @@ class Bounds:
             target_scale=target_scale,
             n_features=n_features,
         )
+
+    def in_order(self, n_features: int, columns: Sequence[str] | None) -> list[Interval]:
+        """Return the range of each feature in the order of the data's columns; there must be any."""
+        return in_column_order(self.features or (), n_features, columns)
 
     def _target(self) -> Interval:
         if self.target is not None:

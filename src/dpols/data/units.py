@@ -73,6 +73,39 @@ def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str
     return UnitSource(source, first_rows(codes, max_rows))
 
 
+def without_column(table: Any, name: Any) -> Any:
+    """Return a table in memory, or an array, without one of its columns, given by name or for an array by place."""
+    kind = type(table).__module__.partition(".")[0]
+    if kind == "pandas":
+        return table.drop(columns=[name])
+    if kind == "polars":
+        return table.drop(name)
+    if kind == "pyarrow":
+        return table.select([column for column in table.column_names if column != name])
+    return np.delete(np.asarray(table), name, axis=1)
+
+
+def unit_column(table: Any, name: Any) -> Any:
+    """Return the ids of units from a column of a table in memory, given by name or for an array by place."""
+    kind = type(table).__module__.partition(".")[0]
+    names = {"pandas": "columns", "polars": "columns", "pyarrow": "column_names"}.get(kind)
+    if names is not None:
+        if name not in list(getattr(table, names)):
+            raise DataError(
+                f"unit={name!r} is not a column; the columns are {[str(c) for c in getattr(table, names)]}."
+            )
+        return table[name]
+    if not isinstance(table, np.ndarray | list | tuple):
+        raise DataError(
+            f"unit={name!r} is a column of a table in memory, and X is a {type(table).__name__}; read it into memory, "
+            "or write a table with one row for each unit (such as its mean) and leave unit out."
+        )
+    rows = np.asarray(table)
+    if rows.ndim != 2 or isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < rows.shape[1]:
+        raise DataError(f"unit={name!r} must be the number of a column where X is an array; or pass groups to fit.")
+    return rows[:, name]
+
+
 def unit_codes(ids: Any) -> Array:
     """Number the units: equal ids get equal numbers, and missing ones -1."""
     values = _as_array(ids)
