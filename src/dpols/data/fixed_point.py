@@ -30,13 +30,13 @@ class FixedPointSpan:
     target: Array
 
     @classmethod
-    def of(cls, span: Span) -> "FixedPointSpan":
-        """Round the rows of a span."""
+    def of(cls, span: Span, buffer: Array) -> "FixedPointSpan":
+        """Round the rows of a span into a buffer of at least as many rows."""
         p = span.features.shape[1]
         width = p + (span.constant is not None)
         # Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products below.
         scale = ONE - 0.5 * np.sqrt(width) - 1.0
-        rows = np.empty((len(span.features), width))
+        rows = buffer[: len(span.features)]
         np.multiply(span.features, span.weight * scale, out=rows[:, :p])
         if span.constant is not None:
             rows[:, p] = np.broadcast_to(span.constant[:, 0] * scale, len(rows))

@@ -71,14 +71,18 @@ def _sum_over_spans(
     """Sum a kernel over the spans of one block; the last value is the number of bad rows."""
     sums: tuple[Array, ...] | None = None
     bad_rows = 0
-    buffer = np.empty((min(span_rows, len(features)), row_map.n_features))
-    if numeric == "exact":
+    if numeric == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
         features = np.ascontiguousarray(features)
+    # Where a column's values lie side by side, so do those of what is made of them: all loops are then long ones.
+    order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
+    longest = min(span_rows, len(features))
+    buffer = np.empty((longest, row_map.n_features), order=order)
+    rounded = np.empty((longest if numeric == "exact" else 0, row_map.n_coordinates), order=order)
     for start in range(0, max(len(features), 1), span_rows):
         stop = start + span_rows
         span, bad = bounded_span(features[start:stop], target[start:stop], row_map, buffer)
-        part = kernel(FixedPointSpan.of(span) if numeric == "exact" else span, *args)
+        part = kernel(FixedPointSpan.of(span, rounded) if numeric == "exact" else span, *args)
         sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
         bad_rows += bad
     assert sums is not None
