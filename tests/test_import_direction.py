@@ -59,7 +59,7 @@ ESTIMATORS = {
     "estimators": {*FITTING, "fitting", "plain_data", "ledger", "model_file"},
     "verification": {"model_file", "ledger", "privacy", "report", "errors"},
     "formula": {"estimators", "feature_map", "data", "errors"},
-    "named_estimators": {"estimators", "algorithms", "ledger", "data", "errors"},
+    "named_estimators": {"estimators", "algorithms", "feature_map", "ledger", "paid_bounds", "data", "errors"},
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}
 BUILT_ON_THE_PUBLIC_NAMES = {
