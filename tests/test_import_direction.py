@@ -37,6 +37,9 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "counting": {"data", "statistics", "errors"},
     "paid_bounds": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
     "bounds_advice": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
+    "inference": {"algorithms", "data", "linalg", "plain_data", "errors"},
+    "summary": {"inference", "report", "errors"},
+    "inferring": {"inference", "summary", "report", "errors"},
     "sketching": {"ledger", "data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }
 FITTING = {
@@ -45,6 +48,7 @@ FITTING = {
     "paid_bounds",
     "bounds_advice",
     "feature_map",
+    "inference",
     "ledger",
     "data",
     "randomness",
@@ -56,7 +60,7 @@ FITTING = {
 }
 ESTIMATORS = {
     "fitting": FITTING,
-    "estimators": {*FITTING, "fitting", "plain_data", "ledger", "model_file"},
+    "estimators": {*FITTING, "fitting", "inferring", "plain_data", "ledger", "model_file"},
     "verification": {"model_file", "ledger", "privacy", "report", "errors"},
     "formula": {"estimators", "feature_map", "data", "errors"},
     "named_estimators": {"estimators", "algorithms", "feature_map", "ledger", "paid_bounds", "data", "errors"},

@@ -23,7 +23,9 @@ from .data.memory import real_numbers, unquoted
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import DataError, ModelFileError, NotPrivateWarning, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
-from .fitting import Request, carry_out, coefficients_of, prepare, report_of
+from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
+from .inference import Inference
+from .inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
 from .model_file import read_model, write_model
 from .paid_bounds import PaidBounds
@@ -31,7 +33,7 @@ from .plain_data import finite_number, text, tuple_of
 from .report import PrivacyReport
 
 
-class PrivateLinearRegression(RegressorMixin, BaseEstimator):
+class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     """Least squares with a differential privacy guarantee.
 
     Parameters
@@ -72,6 +74,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         rows. Required with ``unit``, and with ``groups`` of ``fit``.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
+    inference : bool or float, default=False
+        Whether to spend a share of the squared budget, half of it or the one given, on standard errors and intervals:
+        ``summary``, ``conf_int`` and ``predict_interval``. It takes three more passes over the data.
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded fit is not private, and its report says so. None draws noise from
         the operating system.
@@ -93,6 +98,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         The feature map of the fit.
     privacy_report_ : PrivacyReport
         What was asked, spent, released and assumed.
+    inference_ : Inference or None
+        What the released values say of the coefficients, where ``inference`` asked for it.
     ledger_entry_ : Entry or None
         What the ledger was charged.
 
@@ -125,6 +132,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
         count_clipped: bool = False,
+        inference: bool | float = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -142,6 +150,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
         self.count_clipped = count_clipped
+        self.inference = inference
         self.random_state = random_state
         self.ledger = ledger
 
@@ -162,6 +171,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             released = coefficients_of(prepared, outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.feature_map_ = request.feature_map
+            self.inference_ = inference_of(prepared, outcome, self._names())
             self.privacy_report_, self.ledger_entry_ = report_of(prepared, outcome, self._names()), outcome.entry
         return self
 
@@ -170,14 +180,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
 
         Rows are not clipped, but for what a feature map clips.
         """
-        check_is_fitted(self)
-        if isinstance(getattr(self, "unit", None), str) and self.unit in _names_in(X):
-            X = without_column(X, self.unit)
-        if self.feature_map_ is not None:
-            return np.asarray(finite_features(self.feature_map_, X) @ self.coef_ + self.intercept_)
-        with unquoted("X"):
-            rows = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return np.asarray(self._features(X) @ self.coef_ + self.intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
@@ -200,6 +203,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             "feature_names": None if names is None else [str(name) for name in names],
             "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
             "report": self.privacy_report_.to_dict(),
+            "inference": None if self.inference_ is None else self.inference_.to_dict(),
         }
         write_model(path, content)
 
@@ -217,16 +221,31 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             features = names if feature_map is None else feature_map.names
             if not coefficients or (features is not None and len(features) != len(coefficients)):
                 raise ValueError("one name for each coefficient")
+            given = content["inference"]
+            inference = None if given is None else Inference.from_dict(given)
+            if inference is not None and len(inference.names) != len(coefficients) + inference.intercept:
+                raise ValueError("one estimate for each coefficient")
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
         model = cls(
             epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method, feature_map=feature_map
         )
         model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
+        model.inference_ = inference
         model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
         return model
+
+    def _features(self, X: Any) -> Any:
+        """Return rows to predict for as numbers, with a column for each coefficient."""
+        check_is_fitted(self)
+        if isinstance(getattr(self, "unit", None), str) and self.unit in _names_in(X):
+            X = without_column(X, self.unit)
+        if self.feature_map_ is not None:
+            return finite_features(self.feature_map_, X)
+        with unquoted("X"):
+            return validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -257,6 +276,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):
             unit=None if most is None else str("unit of groups" if unit is None else unit),
             rows_per_unit=1 if most is None else checked_max_rows(most),
             count_clipped=bool(getattr(self, "count_clipped", False)),
+            inference=getattr(self, "inference", False),
         )
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import Algorithm, Fit, StagedPlan, algorithm, follows, names_of
+from .algorithms import Algorithm, Fit, StagedPlan, algorithm, follows, names_of, one_step
 from .algorithms.alongside import (
     joint_certified_delta,
     joint_planned_epsilon,
     joint_spent_epsilon,
     plan_alongside,
 )
+from .algorithms.options import share as checked_share
 from .bounds_advice import (
     COUNTS_NAME,
     ClippedCounts,
@@ -34,6 +35,7 @@ from .data.rows import Numeric
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, CalibrationError, NumericWarning, ParameterError
 from .feature_map import FeatureMap, mapped_bounds
+from .inference import Inference, infer
 from .ledger import BudgetLedger, Entry
 from .paid_bounds import PaidBounds, release_bounds
 from .privacy import GaussianRelease, Neighbours, PrivacyBudget
@@ -67,6 +69,7 @@ class Request:
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
     count_clipped: bool = False
+    inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
 
     def __post_init__(self) -> None:
         one_of("numeric", self.numeric, ("auto", "exact", "float"))
@@ -76,6 +79,13 @@ class Request:
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
             )
+
+    @property
+    def inference_share(self) -> float | None:
+        """Share of the squared budget that is spent on intervals; None for none."""
+        if isinstance(self.inference, bool):
+            return one_step.DEFAULT_SHARE if self.inference else None
+        return checked_share("inference", self.inference)
 
     def budget(self, n_rows: int) -> PrivacyBudget:
         """Return the budget for a table of that many rows."""
@@ -114,6 +124,7 @@ class Prepared:
     numeric: Numeric
     bounds: Bounds | PaidBounds
     paid: tuple[GaussianRelease, ...]  # what the fit releases beside its method, within the same budget
+    one_step: one_step.OneStepPlan | None  # those of them, the last ones, that intervals are made of
     source: RowSource = field(repr=False)
 
 
@@ -127,6 +138,7 @@ class Outcome:
     paid: tuple[GaussianRelease, ...]  # as recorded
     paid_names: tuple[str, ...]
     clipped: ClippedCounts | None
+    measured: one_step.Measured | None  # what intervals are made of
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
@@ -149,11 +161,16 @@ def prepare(request: Request, source: RowSource) -> Prepared:
     if request.count_clipped:
         paid = (*paid, count_release(budget.for_zero_out(relation)))
     n_units = -(-source.n_rows // request.rows_per_unit)
+    step = None
+    if (share := request.inference_share) is not None:
+        whole = budget.for_zero_out(relation)
+        step = one_step.plan(whole, n_rows=n_units, n_features=n_coordinates, budget_share=share)
+        paid = (*paid, *step.releases)
     plan = _plan(request, method, budget, relation, n_units, n_coordinates, paid)
     numeric = _numeric(request, method, n_coordinates)
     if numeric == "exact" and not isinstance(plan, StagedPlan):
         certify((*paid, *plan.releases), budget, relation=relation)  # and again of what was recorded
-    return Prepared(request, method, budget, relation, plan, numeric, bounds, paid, source)
+    return Prepared(request, method, budget, relation, plan, numeric, bounds, paid, step, source)
 
 
 def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger | None = None) -> Outcome:
@@ -174,6 +191,10 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
             paid, paid_names = (*paid, *recorded), (*paid_names, COUNTS_NAME)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run(rows, plan, bits)
+        measured = None
+        if prepared.one_step is not None:
+            measured = one_step.run(rows, prepared.one_step, fit.theta, bits)
+            paid, paid_names = (*paid, *measured.releases), (*paid_names, *prepared.one_step.release_names)
     if entry is not None and not (paid == prepared.paid and follows(plan, fit)):
         raise BudgetExceeded(
             "the recorded releases are not those that the ledger was charged for; nothing is returned. Please report "
@@ -187,13 +208,27 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
         )
     exact = prepared.numeric == "exact"
     proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, paid, paid_names, clipped, spent, proved, bits[0].seeded, entry)
+    return Outcome(fit, bounds, row_map, paid, paid_names, clipped, measured, spent, proved, bits[0].seeded, entry)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
     """Return the released coefficients in the units of the data, the intercept last."""
     matrix, offset = outcome.row_map.coefficient_map()
     return np.asarray(matrix @ outcome.fit.theta[0] + offset)
+
+
+def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Inference | None:
+    """Return what the fit says of its coefficients, where that was paid for."""
+    if prepared.one_step is None or outcome.measured is None:
+        return None
+    return infer(
+        prepared.one_step,
+        outcome.measured,
+        outcome.row_map,
+        [*names, "intercept"][: outcome.row_map.n_coordinates],
+        n_rows=prepared.source.n_rows,
+        rows_per_unit=prepared.request.rows_per_unit,
+    )
 
 
 def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:

@@ -23,12 +23,13 @@ from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
 from ..privacy.gaussian import gaussian_multiplier
-from ..privacy.releases import Release
+from ..privacy.releases import GaussianRelease
 from ..randomness import Bits
 from ..statistics import clipped_gradient_and_squares, counts_and_moments, gram
 from .base import Array
 from .options import plan_inputs, share
 
+DEFAULT_SHARE = 0.5  # of the squared budget
 EDGES = 2.0 ** np.arange(-8.0, 1.25, 0.5)  # of absolute residuals, in units of the target's bound
 QUIET = 2.5  # a count within so many stds of its noise is taken for none
 _PARTS = {"gram": 0.30, "counts": 0.10, "moments": 0.04, "gradient": 0.42, "squares": 0.14}  # of the stage's share
@@ -50,15 +51,16 @@ class OneStepPlan:
     square_multiplier: float
 
     @property
-    def multipliers(self) -> tuple[float, ...]:
-        """Noise over sensitivity of each release, in order."""
-        return (
+    def releases(self) -> tuple[GaussianRelease, ...]:
+        """What a run releases, in order."""
+        multipliers = (
             self.gram_multiplier,
             self.count_multiplier,
             self.moment_multiplier,
             self.gradient_multiplier,
             self.square_multiplier,
         )
+        return tuple(GaussianRelease(multiplier) for multiplier in multipliers)
 
     @property
     def release_names(self) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class OneStepPlan:
 class Measured:
     """What a run of the plan let out. All arrays have a leading trial axis; nothing in it is exact."""
 
-    releases: tuple[Release, ...]  # as recorded
+    releases: tuple[GaussianRelease, ...]  # as recorded
     theta: Array  # where it was measured: what the method let out
     gram: Array
     counts: Array
@@ -113,7 +115,8 @@ def run(rows: BoundedRows, plan: OneStepPlan, theta: Array, bits: Sequence[Bits]
     exact_gradient, exact_squares = clipped_gradient_and_squares(rows, theta, residual_bound=bound)
     gradient = channel.gaussian(exact_gradient, multiplier=plan.gradient_multiplier)
     squares = channel.gaussian(exact_squares, multiplier=plan.square_multiplier)[:, 0]
-    return Measured(channel.releases, theta, noisy_gram, counts, moments, bound, gradient, squares)
+    recorded = tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
+    return Measured(recorded, theta, noisy_gram, counts, moments, bound, gradient, squares)
 
 
 def quiet_edge(counts: Array, multiplier: float) -> Array:

@@ -1,0 +1,293 @@
+"""Standard errors and intervals around a fit, from released values alone: all of it is post-processing.
+
+Beside the fit, at the theta that it let out, G = X'X + E and g = X'(y - X theta) + z were released
+(`algorithms/one_step.py`). One Newton step theta + G^-1 g is least squares but for
+
+    G^-1 z - G^-1 E (least squares - theta),
+
+noise of known covariance, since E and z are drawn after theta. That is the error about least squares *on these rows*;
+about the *population* it comes from there is sampling noise besides, residual variance times (X'X)^-1. Where released
+values say that this would not hold, there are reasons instead of numbers. `docs/inference.md` has proofs and coverage.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, seen_above, unseen_above
+from .data import RowMap
+from .errors import InferenceWarning, ParameterError
+from .linalg import inverse_symmetric
+from .plain_data import finite_number, mapping, text, tuple_of, whole
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Target = Literal["population", "data"]
+Of = Literal["observation", "mean"]
+
+_LEAST_EIGENVALUE = 3.0  # of the released X'X, in units of the operator norm of its noise
+_MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
+_LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is made of it
+_REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
+
+
+class PredictionInterval(NamedTuple):
+    """Predictions for some rows, each with its standard error and limits."""
+
+    mean: Array
+    stderr: Array
+    lower: Array
+    upper: Array
+
+
+class Estimate(NamedTuple):
+    """A released number with the std of its privacy noise; both are None where the releases do not determine it."""
+
+    value: float | None
+    stderr: float | None
+
+    def interval(self, alpha: float, low: float, high: float) -> tuple[float, float] | None:
+        """Return the normal interval within what is possible."""
+        if self.value is None or self.stderr is None:
+            return None
+        room = -float(ndtri(0.5 * checked_alpha(alpha))) * self.stderr
+        return min(max(self.value - room, low), high), min(max(self.value + room, low), high)
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What is known of the coefficients, in the units of the data. Released values and public numbers only."""
+
+    names: tuple[str, ...]  # of the coefficients, the intercept last where there is one
+    n_rows: int
+    intercept: bool
+    estimate: Array  # least squares, but for noise
+    privacy_covariance: Array  # of that noise
+    unscaled_covariance: Array  # noisy (X'X)^-1; the residual variance times it is that of sampling
+    unscaled_spread: Array  # a quadratic form: the std that the noise on X'X gives to the one of unscaled_covariance
+    residual_variance: Estimate  # of least squares on these rows
+    r_squared: Estimate
+    reasons: tuple[str, ...]  # why there are no intervals at all
+    population_reasons: tuple[str, ...]  # why there are none for the population
+
+    def why_not(self, target: Target = "population") -> tuple[str, ...]:
+        """Return why there are no intervals for a target; nothing where there are."""
+        if target not in ("population", "data"):
+            raise ParameterError(f'target={target!r} must be "population" or "data".')
+        return self.reasons or (self.population_reasons if target == "population" else ())
+
+    def standard_errors(self, target: Target = "population") -> Array:
+        """Return the standard error of each coefficient; nan where there is none."""
+        return self.of_combinations(np.eye(len(self.names)), target=target)[0]
+
+    def conf_int(self, alpha: float = 0.05, *, target: Target = "population") -> Array:
+        """Return lower and upper limits for each coefficient, of shape (coefficients, 2); nan where there are none."""
+        stderr, quantile = self.of_combinations(np.eye(len(self.names)), target=target, alpha=alpha)
+        room = quantile * stderr
+        return np.column_stack((self.estimate - room, self.estimate + room))
+
+    def predict_interval(
+        self, rows: Array, *, alpha: float = 0.05, of: Of = "observation", target: Target = "population"
+    ) -> PredictionInterval:
+        """Return predictions for rows of features, with limits for a new observation or for the mean of such."""
+        if of not in ("observation", "mean"):
+            raise ParameterError(f'of={of!r} must be "observation" or "mean".')
+        joined = np.column_stack((rows, np.ones(len(rows)))) if self.intercept else np.asarray(rows)
+        mean = joined @ self.estimate
+        target = "population" if of == "observation" else target
+        stderr, quantile = self.of_combinations(joined, target=target, alpha=alpha, observations=of == "observation")
+        return PredictionInterval(mean, stderr, mean - quantile * stderr, mean + quantile * stderr)
+
+    def of_combinations(
+        self, weights: Array, *, target: Target, alpha: float = 0.05, observations: bool = False
+    ) -> tuple[Array, Array]:
+        """Return standard error and quantile for linear combinations of the coefficients, one in each row.
+
+        Student's quantile allows for the noise in the variance itself, by Satterthwaite's degrees of freedom.
+        """
+        upper = 1.0 - 0.5 * checked_alpha(alpha)
+        if self.why_not(target):
+            nothing = np.full(len(weights), np.nan)
+            return nothing, nothing
+        variance = _forms(weights, self.privacy_covariance)
+        if target == "data":
+            return np.sqrt(variance), np.full(len(weights), float(ndtri(upper)))
+        sigma2, spread = self.residual_variance
+        assert sigma2 is not None
+        assert spread is not None
+        unscaled = _forms(weights, self.unscaled_covariance) + observations
+        variance = variance + sigma2 * unscaled
+        unknown = (spread * unscaled) ** 2 + (sigma2 * _forms(weights, self.unscaled_spread)) ** 2
+        free = 2.0 * variance**2 / np.maximum(unknown, np.finfo(float).tiny)
+        free = np.minimum(free, max(self.n_rows - len(self.names), 1))
+        few = free < _LEAST_FREEDOM
+        return np.where(few, np.nan, np.sqrt(variance)), stdtrit(np.maximum(free, 1.0), upper)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that ``from_dict`` reads back."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in data.items()}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Inference":
+        """Rebuild from plain data; ValueError, TypeError or KeyError say that it is not that of an inference."""
+        given = mapping(data)
+        names = tuple_of(text)(given["names"])
+        count = len(names)
+        return cls(
+            names=names,
+            n_rows=whole(given["n_rows"]),
+            intercept=bool(given["intercept"]),
+            estimate=_array(given["estimate"], (count,)),
+            privacy_covariance=_array(given["privacy_covariance"], (count, count)),
+            unscaled_covariance=_array(given["unscaled_covariance"], (count, count)),
+            unscaled_spread=_array(given["unscaled_spread"], (count, count)),
+            residual_variance=_estimate(given["residual_variance"]),
+            r_squared=_estimate(given["r_squared"]),
+            reasons=tuple_of(text)(given["reasons"]),
+            population_reasons=tuple_of(text)(given["population_reasons"]),
+        )
+
+
+def infer(
+    plan: OneStepPlan,
+    measured: Measured,
+    row_map: RowMap,
+    names: Sequence[str],
+    *,
+    n_rows: int,
+    rows_per_unit: int = 1,
+    trial: int = 0,
+) -> Inference:
+    """Make of one trial's releases what they say of the coefficients in the user's units.
+
+    Where units have several rows, released sums are in multiples of ``rows_per_unit``.
+    """
+    inverse = inverse_symmetric(measured.gram[trial])
+    step = inverse @ measured.gradient[trial]
+    noise = _gradient_noise(plan, float(measured.residual_bound[trial]), step)
+    squares = _least_squares(plan, measured, trial, inverse, step, noise)
+    matrix, offset = (part[: plan.n_features] for part in row_map.coefficient_map())
+    mapped, scale = matrix @ inverse, row_map.target_scale**2
+    reasons = _reasons(plan, measured, trial, n_rows / rows_per_unit)
+    variance = r_squared = Estimate(None, None)
+    if not reasons:
+        free = (n_rows - plan.n_features) / rows_per_unit
+        variance = Estimate(*(scale * number / free for number in squares))
+        r_squared = _r_squared(plan, measured, trial, n_rows / rows_per_unit, row_map, *squares)
+    return Inference(
+        names=tuple(names),
+        n_rows=n_rows,
+        intercept=row_map.intercept is not None,
+        estimate=matrix @ (measured.theta[trial] + step) + offset,
+        privacy_covariance=mapped @ noise @ mapped.T,
+        unscaled_covariance=mapped @ matrix.T / (scale * rows_per_unit),
+        unscaled_spread=plan.gram_multiplier * mapped @ mapped.T / (scale * rows_per_unit),
+        residual_variance=variance,
+        r_squared=r_squared,
+        reasons=reasons,
+        population_reasons=_population_reasons(variance, rows_per_unit),
+    )
+
+
+def checked_alpha(alpha: float) -> float:
+    """Return a level strictly between 0 and 1."""
+    if not (isinstance(alpha, int | float) and 0.0 < alpha < 1.0):
+        raise ParameterError(f"alpha={alpha!r} must lie strictly between 0 and 1, such as 0.05 for 95% intervals.")
+    return float(alpha)
+
+
+def warn_of(reasons: Sequence[str]) -> None:
+    """Say why there are no intervals, where there are none."""
+    if reasons:
+        warnings.warn(f"no intervals: {'; '.join(reasons)}.", InferenceWarning, stacklevel=3)
+
+
+def _gradient_noise(plan: OneStepPlan, residual_bound: float, step: Array) -> Array:
+    """Return the covariance of z - E step: E has half the variance off the diagonal."""
+    outer = 0.5 * plan.gram_multiplier**2 * (float(step @ step) * np.eye(len(step)) + np.outer(step, step))
+    return np.asarray((residual_bound * plan.gradient_multiplier) ** 2 * np.eye(len(step)) + outer)
+
+
+def _least_squares(
+    plan: OneStepPlan, measured: Measured, trial: int, inverse: Array, step: Array, noise: Array
+) -> tuple[float, float]:
+    """Return the sum of squares at least squares and its std, in bounded units.
+
+    It lies below the one at theta by step'X'X step, of which the noise in the released step feigns a trace.
+    """
+    spread = inverse @ noise
+    gained = float(measured.gradient[trial] @ step) - float(np.trace(spread))
+    own = float(measured.residual_bound[trial]) ** 2 * plan.square_multiplier
+    variance = own**2 + 4.0 * float(step @ noise @ step) + 2.0 * float(np.sum(spread * spread.T))
+    return float(measured.squares[trial]) - gained, math.sqrt(max(variance, 0.0))
+
+
+def _r_squared(
+    plan: OneStepPlan, measured: Measured, trial: int, n: float, row_map: RowMap, squares: float, stddev: float
+) -> Estimate:
+    """Return one minus the ratio of sums of squares about the fit and about the mean, or about 0 without intercept."""
+    total, about_zero = (float(value) for value in measured.moments[trial])
+    noise = math.sqrt(2.0) * plan.moment_multiplier
+    mean = total / n if row_map.intercept is not None else 0.0
+    about = about_zero - mean * total + (noise**2 / n if row_map.intercept is not None else 0.0)
+    about_stddev = noise * math.hypot(1.0, 2.0 * mean)
+    if not about > 4.0 * about_stddev:
+        return Estimate(None, None)
+    ratio = squares / about
+    return Estimate(1.0 - ratio, math.hypot(stddev, ratio * about_stddev) / about)
+
+
+def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float) -> tuple[str, ...]:
+    """Say from released values why what holds in first order would not hold here, for n rows or units."""
+    d = plan.n_features
+    smallest = float(np.linalg.eigvalsh(measured.gram[trial])[0])
+    noise = plan.gram_multiplier * math.sqrt(2.0 * d)
+    counts = measured.counts[trial : trial + 1]
+    edge = int(quiet_edge(counts, plan.count_multiplier)[0])
+    unseen = float(unseen_above(plan.count_multiplier)[edge]) / n
+    reasons = []
+    if n < 2 * d + 10:
+        reasons.append(f"{n:.0f} rows are too few for {d} coefficients")
+    if not smallest >= _LEAST_EIGENVALUE * noise:
+        reasons.append(
+            "along some direction the features vary too little against the noise: the smallest eigenvalue of the "
+            f"released X'X is {smallest / noise:.2g} times its noise, and must be {_LEAST_EIGENVALUE:g} times"
+        )
+    if unseen > _MOST_UNSEEN:
+        reasons.append(
+            f"{unseen:.0%} of the residuals could be clipped without being seen in the noise, more than "
+            f"{_MOST_UNSEEN:.0%}"
+        )
+    if bool(seen_above(counts, plan.count_multiplier)[0, -1]):
+        reasons.append(f"the fit is far off: residuals exceed {EDGES[-1]:g} times the target's bound, and are clipped")
+    return (*reasons[:-1], f"{reasons[-1]}; {_REMEDY}") if reasons else ()
+
+
+def _population_reasons(variance: Estimate, rows_per_unit: int) -> tuple[str, ...]:
+    if rows_per_unit > 1:
+        return ('rows of one unit are not independent, so only intervals for the data are made; use target="data"',)
+    if variance.value is None or not variance.value > 0.0:
+        return (f"the noise hides the residual variance; {_REMEDY}",)
+    return ()
+
+
+def _forms(weights: Array, matrix: Array) -> Array:
+    """Return w'matrix w for each row w."""
+    return np.asarray(np.einsum("ij,ij->i", weights @ matrix, weights))
+
+
+def _array(value: Any, shape: tuple[int, ...]) -> Array:
+    array = np.array(value, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"an array of shape {shape} with finite numbers was expected")
+    return array
+
+
+def _estimate(value: Any) -> Estimate:
+    first, second = value
+    return Estimate(*(None if number is None else finite_number(number) for number in (first, second)))

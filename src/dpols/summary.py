@@ -1,0 +1,216 @@
+"""A fit's coefficients with their standard errors and intervals, as text, HTML or a data frame.
+
+Everything shown is a released value, a public number or computed from these.
+"""
+
+import html
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import MissingExtraError
+from .inference import Estimate, Inference, Target, checked_alpha
+from .report import PrivacyReport
+
+_WIDTH = 80
+_NAME = 24
+_NUMBER = 11
+_FOR = {
+    "population": (
+        "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and errors have the "
+        "same variance everywhere: they hold privacy noise and sampling noise."
+    ),
+    "data": (
+        "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
+        "sampling noise."
+    ),
+}
+_BOUNDED = (
+    "Those of R-squared and of the residual variance are for these very rows. All speak of rows as clipped to the "
+    "declared bounds; what the bounds cut off, no interval knows of."
+)
+_STEP = (
+    "coef is one noisy Newton step from the fitted coefficients, which undoes the regularisation that coef_ and "
+    "predict keep; see docs/inference.md."
+)
+_NOT_ASKED = "No intervals: the fit released nothing to make them of. Fit with inference=True, which pays for them."
+_STYLE = """
+.dpols-summary{font:14px/1.45 system-ui,sans-serif;max-width:46rem;color:#1b1f24}
+.dpols-summary h3{font-size:1.1em;margin:.2em 0 .5em}
+.dpols-summary .scroll{overflow-x:auto}
+.dpols-summary table{border-collapse:collapse;margin:0 0 .6em;font-variant-numeric:tabular-nums}
+.dpols-summary th,.dpols-summary td{padding:.25em .6em;text-align:right;white-space:nowrap}
+.dpols-summary tr{border-bottom:1px solid #d8dee4}
+.dpols-summary th:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:5em}
+.dpols-summary .facts td{text-align:left;white-space:normal}
+.dpols-summary p{margin:.3em 0;color:#57606a}
+.dpols-summary .bad{color:#b42318;font-weight:600}
+@media (prefers-color-scheme:dark){.dpols-summary{color:#e6edf3}.dpols-summary p{color:#9aa4af}
+.dpols-summary tr{border-color:#30363d}.dpols-summary .bad{color:#ff8a80}}
+@media (max-width:32rem){.dpols-summary{font-size:13px}.dpols-summary th,.dpols-summary td{padding:.2em .35em}}
+""".strip()
+
+
+@dataclass(frozen=True)
+class CoefficientRow:
+    """One line of a summary; None where the releases do not say."""
+
+    name: str
+    value: float
+    stderr: float | None
+    privacy_stderr: float | None
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a fit says of its coefficients. Print it, show it in a notebook, or take it as a frame."""
+
+    alpha: float
+    target: Target
+    rows: tuple[CoefficientRow, ...]
+    facts: tuple[tuple[str, str], ...]
+    warning: str | None
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings of the numbers."""
+        low = 0.5 * self.alpha
+        return ("coef", "std err", "privacy", f"[{low:.4g}", f"{1.0 - low:.4g}]")
+
+    def to_text(self) -> str:
+        """Return text of at most 80 columns."""
+        lines = ["Private least squares".center(_WIDTH).rstrip(), "=" * _WIDTH]
+        if self.warning is not None:
+            lines += textwrap.wrap(self.warning, _WIDTH)
+        wide = max(len(name) for name, _ in self.facts) + 2
+        for name, fact in self.facts:
+            lines += textwrap.wrap(fact, _WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
+        lines += ["-" * _WIDTH, " " * _NAME + "".join(f"{name:>{_NUMBER}}" for name in self.columns), "-" * _WIDTH]
+        for row in self.rows:
+            name = row.name if len(row.name) < _NAME else f"{row.name[: _NAME - 4]}..."
+            lines.append((f"{name:<{_NAME}}" + "".join(f"{text:>{_NUMBER}}" for text in _cells(row))).rstrip())
+        lines.append("=" * _WIDTH)
+        for note in self.notes:
+            lines += textwrap.wrap(note, _WIDTH)
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return a fragment of HTML, readable on a phone as well."""
+        warning = "" if self.warning is None else f'<p class="bad">{html.escape(self.warning)}</p>'
+        facts = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(fact)}</td></tr>" for name, fact in self.facts
+        )
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *self.columns))
+        body = "".join(
+            f"<tr><th>{html.escape(row.name)}</th>{''.join(f'<td>{text}</td>' for text in _cells(row))}</tr>"
+            for row in self.rows
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return (
+            f'<div class="dpols-summary"><style>{_STYLE}</style><h3>Private least squares</h3>{warning}'
+            f'<div class="scroll"><table class="facts">{facts}</table></div>'
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}</div>'
+        )
+
+    def to_page(self) -> str:
+        """Return a whole HTML page."""
+        return (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Private least squares</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark"></head>'
+            f"<body>{self.to_html()}</body></html>\n"
+        )
+
+    def to_frame(self) -> Any:
+        """Return the coefficients as a pandas data frame with a row for each; nan where the releases do not say."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("pandas", "tables") from None
+        numbers = [(r.value, r.stderr, r.privacy_stderr, r.lower, r.upper) for r in self.rows]
+        names = [row.name for row in self.rows]
+        return pandas.DataFrame(np.array(numbers, dtype=np.float64), index=names, columns=list(self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "alpha": self.alpha,
+            "target": self.target,
+            "coefficients": [dict(vars(row)) for row in self.rows],
+            "facts": dict(self.facts),
+            "warning": self.warning,
+            "notes": list(self.notes),
+        }
+
+
+def summarise(
+    report: PrivacyReport, inference: Inference | None, *, alpha: float = 0.05, target: Target = "population"
+) -> Summary:
+    """Put together what is known of a fit; where there are no intervals, say why instead."""
+    checked_alpha(alpha)
+    reasons: Sequence[str] = (_NOT_ASKED,)
+    if inference is not None:
+        reasons = [f"No intervals: {'; '.join(inference.why_not(target))}."] if inference.why_not(target) else ()
+    facts = [
+        ("Method", f"{report.title} ({report.method})"),
+        ("Budget", f"epsilon {report.asked.epsilon:.6g}, delta {report.asked.delta:.3g}, {report.relation} neighbours"),
+        ("Data", f"{report.n_rows:,} rows, {report.n_features} coefficients"),
+    ]
+    if inference is not None:
+        facts += [
+            ("R-squared", _fact(inference.r_squared, alpha, 0.0, 1.0)),
+            ("Residual variance", _fact(inference.residual_variance, alpha, 0.0, math.inf)),
+        ]
+    warning = "NOT PRIVATE: the fit was seeded, so anyone who knows the seed can remove the noise."
+    if inference is None or reasons:
+        rows = tuple(CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None) for c in report.coefficients)
+        notes = (*reasons, "privacy: std of the privacy noise in the fitted coefficients, without the fit's bias.")
+    else:
+        rows = _rows(inference, alpha, target)
+        unknown = () if all(row.stderr is not None for row in rows) else ("Empty: noise hides the residual variance.",)
+        notes = (*unknown, _FOR[target], _BOUNDED, _STEP)
+    return Summary(alpha, target, rows, tuple(facts), warning if report.seeded else None, notes)
+
+
+def _rows(inference: Inference, alpha: float, target: Target) -> tuple[CoefficientRow, ...]:
+    columns = (
+        inference.estimate,
+        inference.standard_errors(target),
+        inference.standard_errors("data"),
+        *inference.conf_int(alpha, target=target).T,
+    )
+    return tuple(
+        CoefficientRow(name, float(value), *(None if math.isnan(n) else float(n) for n in numbers))
+        for name, value, *numbers in zip(inference.names, *columns, strict=True)
+    )
+
+
+def _fact(estimate: Estimate, alpha: float, low: float, high: float) -> str:
+    limits = estimate.interval(alpha, low, high)
+    if limits is None:
+        return "hidden by the noise"
+    return f"{estimate.value:.4g}, {100.0 * (1.0 - alpha):.4g}% interval [{limits[0]:.4g}, {limits[1]:.4g}]"
+
+
+def _cells(row: CoefficientRow) -> list[str]:
+    return [_number(value) for value in (row.value, row.stderr, row.privacy_stderr, row.lower, row.upper)]
+
+
+def _number(value: float | None) -> str:
+    """Return a number in at most ten characters, empty where there is none."""
+    if value is None:
+        return ""
+    return f"{value:.5g}" if len(f"{value:.5g}") < _NUMBER else f"{value:.3g}"
