@@ -21,8 +21,8 @@ _NAME = 24
 _NUMBER = 11
 _FOR = {
     "population": (
-        "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and errors have the "
-        "same variance everywhere: they hold privacy noise and sampling noise."
+        "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and "
+        "errors have the same variance everywhere: they hold privacy noise and sampling noise."
     ),
     "data": (
         "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
