@@ -1,6 +1,7 @@
 """What the README shows works as it stands there."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -37,25 +38,62 @@ def test_the_python_example_runs_and_finds_what_it_says(tmp_path):
     assert "Privacy report" in out
 
 
-def test_the_walk_through_runs(tmp_path):
+@pytest.fixture(scope="module")
+def walk_through(tmp_path_factory):
+    """The folder after all commands of the README have run there, and what each printed."""
     from dpols.cli.demo import write_csv
-    from dpols.synthetic import patients
+    from dpols.synthetic import STAFF_DECLARED, staff
 
-    folder = tmp_path / "demo-output"
-    folder.mkdir()
-    write_csv(folder / "data.csv", patients(3000, seed=0))
-    commands = [line.split() for block in blocks("sh") for line in block.splitlines()]
+    folder = tmp_path_factory.mktemp("demo-output")
+    write_csv(folder / "staff.csv", staff(3000, seed=0))
     (bounds,) = blocks("toml")
-    assert [command[:2] for command in commands[1:]] == [
-        ["dpols", "bounds-template"],
-        ["dpols", "fit"],
-        ["dpols", "predict"],
-    ]
-    for _, command, *arguments in commands[1:]:
-        run(["-m", "dpols", command, *arguments], folder)
-        if command == "bounds-template":
+    assert bounds == STAFF_DECLARED
+    printed = {}
+    for command in commands():
+        printed[command] = run(["-m", "dpols", *command[1:]], folder)
+        if command[1] == "bounds-template":
             (folder / "my-bounds.toml").write_text(bounds)
+    return folder, printed
+
+
+def commands():
+    """All commands that the README shows, as they are typed."""
+    lines = [tuple(shlex.split(line)) for block in blocks("sh") for line in block.splitlines()]
+    return [line for line in lines if line[0] != "cd"]
+
+
+def test_the_walk_through_leads_to_a_model_a_report_and_predictions(walk_through):
+    folder, _ = walk_through
+    assert [command[1] for command in commands()] == [
+        *("bounds-template", "fit", "predict"),
+        *("ledger", "fit", "report", "verify"),
+    ]
     assert len((folder / "predictions.csv").read_text().splitlines()) == 3001
+    report = (folder / "report.html").read_text()
+    assert report.startswith("<!doctype html>")
+    assert "contract[temporary]" in report
+    assert "empty cells count as 40" in report
+
+
+def test_a_second_fit_over_the_cap_is_refused(walk_through):
+    folder, _ = walk_through
+    (again,) = (command for command in commands() if command[1] == "fit" and "--ledger" in command)
+    before = (folder / "my-model.json").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "dpols", *again[1:]], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert done.returncode == 1
+    assert "nothing was released or charged" in done.stderr
+    assert (folder / "my-model.json").read_bytes() == before
+
+
+def test_the_formula_of_the_readme_is_understood(walk_through):
+    folder, _ = walk_through
+    (formula,) = re.findall(r'--formula "([^"]+)"', README.read_text(encoding="utf-8"))
+    budget = ["--bounds", "my-bounds.toml", "--epsilon", "1", "--delta", "1e-6", "--out", "by-formula.json"]
+    assert "hours:contract[temporary]" in run(
+        ["-m", "dpols", "fit", "staff.csv", "--formula", formula, *budget], folder
+    )
 
 
 def test_every_command_is_in_the_table():
@@ -63,6 +101,7 @@ def test_every_command_is_in_the_table():
 
     named = {command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands}
     named |= {f"bench {command.callback.__name__}" for command in bench.registered_commands}
+    named |= {group.name for group in app.registered_groups} - {"bench"}
     assert set(re.findall(r"^\| `dpols ([a-z -]+)` \|", README.read_text(encoding="utf-8"), re.MULTILINE)) == named
 
 

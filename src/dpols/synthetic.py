@@ -10,6 +10,29 @@ from .randomness import chi_square, standard_normal, streams
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+STAFF_TARGET = "pay"
+STAFF_DECLARED = """\
+[target]
+low = 0
+high = 120000
+
+[features.age]
+low = 16
+high = 70
+missing = 40
+
+[features.hours]
+low = 0
+high = 60
+
+[features.region]
+categories = ["north", "south", "east", "west"]
+missing = "north"
+
+[features.contract]
+categories = ["permanent", "temporary"]
+unknown = "other"
+"""
 PATIENTS_TARGET = "yearly_cost"
 PATIENTS_BOUNDS = Bounds(
     features={
@@ -65,3 +88,25 @@ def patients(n_rows: int, *, seed: int) -> dict[str, Array]:
         "rural": rural,
         PATIENTS_TARGET: yearly_cost,
     }
+
+
+def staff(n_rows: int, *, seed: int) -> dict[str, Array]:
+    """Return columns of made-up employees and their yearly pay: numbers and text, with a few cells empty (None).
+
+    ``STAFF_DECLARED`` is what anyone would declare of them in a bounds file.
+    """
+    if n_rows < 1:
+        raise ParameterError(f"n_rows={n_rows!r} must be a positive whole number.")
+    z = standard_normal(streams(seed, 1)[0], (6, n_rows))
+    age = np.clip(np.round(42.0 + 12.0 * z[0]), 16, 70)
+    contract = np.array(["permanent", "temporary", "intern"], dtype=object)[
+        (z[1] > 0.9).astype(int) + (z[1] > 2.2).astype(int)
+    ]
+    hours = np.clip(np.round(36.0 - 8.0 * (contract != "permanent") + 5.0 * z[2]), 0, 60)
+    region = np.array(["north", "south", "east", "west"], dtype=object)[np.digitize(z[3], (-0.6, 0.1, 0.8))]
+    pay = 4_000.0 + 300.0 * (age - 16.0) + 900.0 * hours + 6_000.0 * (region == "south") - 4_000.0 * (region == "west")
+    pay = np.clip(np.round(pay - 5_000.0 * (contract != "permanent") + 6_000.0 * z[4]), 0, 120_000)
+    known_age, known_region = age.astype(object), region.copy()
+    known_age[z[5] > 2.0] = None
+    known_region[z[5] < -2.3] = None
+    return {"age": known_age, "hours": hours, "region": known_region, "contract": contract, STAFF_TARGET: pay}

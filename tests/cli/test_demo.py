@@ -25,7 +25,7 @@ def test_the_demo_prints_both_fits_and_leaves_files_to_go_on_with(dpols, tmp_pat
     for word in ("age", "smoker", "intercept", "least squares, NOT private", "epsilon = 2", "zero-out", "demo.png"):
         assert word in done.out
     files = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert files == {"data.csv", "bounds.toml", "model.json", "demo.png"}
+    assert files == {"data.csv", "bounds.toml", "model.json", "demo.png", "staff.csv", "staff.toml"}
     assert (tmp_path / "demo" / "demo.png").read_bytes().startswith(b"\x89PNG")
     assert PrivateLinearRegression.load("demo/model.json").privacy_report_.private
 

@@ -39,11 +39,12 @@ def demo(
 ) -> None:
     """Fit made-up patients privately and show the result beside the non-private one.
 
-    Writes data.csv, bounds.toml, model.json and demo.png, so that "dpols fit" can be tried on the same data.
+    Writes data.csv, bounds.toml, model.json and demo.png, so that "dpols fit" can be tried on the same data; and
+    staff.csv with staff.toml, a table with categories and empty cells.
     """
     from sklearn.linear_model import LinearRegression
 
-    from ..synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET, patients
+    from ..synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET, STAFF_DECLARED, patients, staff
     from .demo_plot import require_matplotlib, save_plot
 
     require_matplotlib()
@@ -54,6 +55,8 @@ def demo(
     with working("Making up patients"):
         write_csv(data, patients(rows, seed=0))
         write_text(bounds, [filled_bounds(PATIENTS_BOUNDS, PATIENTS_TARGET)])
+        write_csv(out / "staff.csv", staff(rows, seed=0))
+        write_text(out / "staff.toml", [STAFF_DECLARED])
     with working("Fitting"):
         table = read_columns(data, [*feature_names(PATIENTS_BOUNDS), PATIENTS_TARGET])
         model = private_fit(table, epsilon)
@@ -115,7 +118,11 @@ def arrays(table: Any) -> "tuple[Array, Array]":
 
 def write_csv(path: Path, columns: "Mapping[str, Array]") -> None:
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    write_text(path, (",".join(columns) + "\n", *(",".join(f"{v:.10g}" for v in row) + "\n" for row in rows)))
+    write_text(path, (",".join(columns) + "\n", *(",".join(map(_cell, row)) + "\n" for row in rows)))
+
+
+def _cell(value: float | str | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:.10g}"
 
 
 def show_comparison(report: "PrivacyReport", ordinary: list[float]) -> None:
@@ -147,6 +154,7 @@ def show_files(folder: Path, epsilon: float, target: str) -> None:
             ("data.csv", "the patients"),
             ("bounds.toml", "the public range of each column"),
             ("model.json", "the private model with its report"),
+            ("staff.csv, staff.toml", "made-up employees with categories and empty cells"),
         ],
     )
     option = " ".join(f"--option {name}={value}" for name, value in OPTIONS.items())
