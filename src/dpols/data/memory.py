@@ -108,6 +108,8 @@ def as_source(table: Any, target: Any) -> RowSource:
 def _own_target(source: Any, target: Any) -> RowSource:
     if target is not None:
         raise DataError("y must be None where X is a source of rows, which has its own target.")
+    if hasattr(source, "check"):
+        source.check()
     found: RowSource = source
     return found
 

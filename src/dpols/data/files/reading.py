@@ -56,9 +56,15 @@ class FileSource:
     def n_rows(self) -> int:
         return sum(task.n_rows for task in self.tasks)
 
+    def check(self) -> None:
+        """Refuse files that the first of their rows show to be unfit, before anything is charged or computed."""
+        self._require_numbers()
+        if self.engine is None:
+            for _ in task_blocks(self.tasks[0]):
+                break
+
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        if self.not_numbers is not None:
-            raise DataTypeError(self.not_numbers)
+        self._require_numbers()
         if self.watch is not None:
             self.watch.start()
         if self.engine is not None:
@@ -79,14 +85,19 @@ class FileSource:
         if unknown:
             raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
         tasks = (replace(task, features=tuple(raw), make=make, text=tuple(text)) for task in self.tasks)
-        return FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine, watch=self.watch)
+        made = FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine, watch=self.watch)
+        made.check()
+        return made
 
     def blocks(self) -> Iterator[Block]:
         """Yield features and target of all rows in their order, in blocks of at most 64k."""
-        if self.not_numbers is not None:
-            raise DataTypeError(self.not_numbers)
+        self._require_numbers()
         for task in self.tasks:
             yield from task_blocks(task)
+
+    def _require_numbers(self) -> None:
+        if self.not_numbers is not None:
+            raise DataTypeError(self.not_numbers)
 
 
 def read(
@@ -169,6 +180,11 @@ def _files(path: Path) -> list[Path]:
         format_of(path)
         with path.open("rb"):  # says clearly what is wrong with a file that is missing or not readable
             return [path]
+    if (path / "_delta_log").is_dir():
+        raise DataError(
+            f"the folder {str(path)!r} is a Delta table, whose files may hold rows that were deleted since. Write its "
+            "current rows to Parquet files, or read it with a tool that streams Arrow, such as duckdb."
+        )
     found = [
         file
         for file in sorted(path.rglob("*"))
