@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest planted lint clean
+.PHONY: help demo test test-oldest planted fuzz lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -25,6 +25,9 @@ test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencie
 
 planted: .venv/installed-test ## plant known mistakes in copies of the source: the tests must find each
 	$(BIN)/python tests/planted
+
+fuzz: .venv/installed-test ## feed the public entry points 120,000 odd inputs, and measure what they reach
+	$(BIN)/python -m dpols.audit.fuzz
 
 lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/ruff check
