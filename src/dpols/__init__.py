@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from .paid_bounds import PaidBounds
     from .privacy import PrivacyBudget
+    from .private_search import PrivateSearchCV
     from .report import PrivacyReport
     from .sketching import PrivateSketch, release_sketch
 
@@ -53,6 +54,7 @@ _HOME = {
     "PrivacyBudget": ".privacy",
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
+    "PrivateSearchCV": ".private_search",
     "PrivateSketch": ".sketching",
     "ols": ".formula",
     "read": ".data",
@@ -78,6 +80,7 @@ __all__ = [
     "PrivacyBudget",
     "PrivacyReport",
     "PrivateLinearRegression",
+    "PrivateSearchCV",
     "PrivateSketch",
     "SheffetRegression",
     "__version__",

@@ -1,0 +1,77 @@
+"""Candidates of a search: made, given equal budgets that together meet the whole, and fitted as planned."""
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..errors import BudgetExceeded, ParameterError
+from ..estimators import PrivateLinearRegression
+from ..fitting import prepare
+from ..privacy import PrivacyBudget, Release, log_delta_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_HALVINGS = 12
+_SET_BY_THE_SEARCH = ("epsilon", "delta", "neighbours", "ledger", "random_state")
+
+
+def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegression]:
+    """Return one estimator for each point of the grid."""
+    if not isinstance(estimator, PrivateLinearRegression):
+        raise ParameterError(f"estimator must be an estimator of dpols, not of type {type(estimator).__name__}.")
+    for params in grid:
+        taken = [name for name in params if name in _SET_BY_THE_SEARCH]
+        if taken:
+            raise ParameterError(f"param_grid must not hold {', '.join(taken)}: the search sets them for each fit.")
+    candidates = [clone(estimator).set_params(**params) for params in grid]
+    for candidate in candidates:
+        if getattr(candidate, "unit", None) is not None:
+            raise ParameterError("unit must be None in a search: rows of one unit could be in both of its parts.")
+        if candidate.bad_rows != candidates[0].bad_rows:
+            raise ParameterError("bad_rows must be the same for all candidates.")
+    return candidates
+
+
+def calibrated(
+    candidates: list[PrivateLinearRegression], part: tuple[Any, Array], budget: PrivacyBudget
+) -> tuple[PrivacyBudget, list[tuple[Release, ...]]]:
+    """Give each candidate the largest equal budget at which all of them together meet the (zero-out) budget.
+
+    Returns that budget and what each candidate will release. A part of epsilon and delta each is always possible.
+    """
+    sources = [clone(candidate)._source(*part) for candidate in candidates]
+    count = len(candidates)
+    delta = budget.delta / count
+
+    def plans_at(epsilon: float) -> list[tuple[Release, ...]]:
+        for candidate in candidates:
+            candidate.set_params(epsilon=epsilon, delta=delta, neighbours="zero-out", ledger=None)
+        prepared = [
+            prepare(candidate._request(), source) for candidate, source in zip(candidates, sources, strict=True)
+        ]
+        return [(*fit.paid, *fit.plan.releases) for fit in prepared]
+
+    def allowed(plans: list[tuple[Release, ...]]) -> bool:
+        together = [release for plan in plans for release in plan]
+        return log_delta_of(together, budget.epsilon) <= math.log(budget.delta)
+
+    low, high = budget.epsilon / count, budget.epsilon
+    for _ in range(_HALVINGS if count > 1 else 0):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if allowed(plans_at(middle)) else (low, middle)
+    plans = plans_at(low)
+    if not allowed(plans):
+        raise BudgetExceeded(f"{count} candidates cannot be fitted within {budget}; try fewer, or raise the budget.")
+    return PrivacyBudget(low, delta), plans
+
+
+def fit_as_planned(candidate: PrivateLinearRegression, part: tuple[Any, Array], plan: tuple[Release, ...]) -> None:
+    """Fit, and make sure that what was recorded is what was planned; stages check their own budgets."""
+    report = candidate.fit(*part).privacy_report_
+    if not report.staged and Counter(report.releases) != Counter(plan):
+        raise BudgetExceeded(
+            "a candidate's recorded releases are not those planned. Please report this as a bug of dpols."
+        )

@@ -1,0 +1,197 @@
+"""A search among candidates has one budget: fits and scores are about different rows, and both are paid for."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from sklearn.base import clone
+
+from dpols import AdaSSPRegression, Bounds, BudgetLedger, PrivateLinearRegression, PrivateSearchCV
+from dpols.errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
+from dpols.privacy import GaussianRelease, delta_of, epsilon_of
+from dpols.private_search.scores import in_scoring_part, squared_errors
+
+BOUNDS = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
+RNG = np.random.default_rng(11)
+X = RNG.uniform(-1, 1, size=(4000, 2))
+Y = X @ [0.4, -0.2] + 0.3
+SCORING = in_scoring_part(len(X), 0.2)
+
+
+def search(grid=None, estimator=None, **parameters):
+    estimator = estimator or PrivateLinearRegression(bounds=BOUNDS, method="adassp")
+    grid = grid or {"fit_intercept": [True, False]}
+    return PrivateSearchCV(estimator, grid, **{"epsilon": 1.0, "delta": 1e-6} | parameters)
+
+
+def model(coefficients, intercept=0.0, bad_rows="raise"):
+    fitted = PrivateLinearRegression(bad_rows=bad_rows)
+    fitted.coef_, fitted.intercept_, fitted.feature_map_ = np.array(coefficients, dtype=float), intercept, None
+    return fitted
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_parts_depend_on_places_alone_and_have_the_share(share):
+    first, second = in_scoring_part(1000, share), in_scoring_part(2000, share)
+    np.testing.assert_array_equal(first, second[:1000])
+    assert abs(second.mean() - share) < 0.05
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_one_row_moves_the_scores_by_no_more_than_their_sensitivity_and_can_do_so(count):
+    rng = np.random.default_rng(count)
+    models = [model(rng.normal(size=2) * 10.0**scale, bad_rows="zero") for scale in range(count)]
+    rows, targets = rng.uniform(-1, 1, size=(60, 2)), rng.uniform(-1, 1, size=60)
+    largest = 0.0
+    extremes = [(0.0, 0.0, 0.0), (1.0, 1.0, -1.0), (1e300, -1e300, 1.0), (5e-324, 1e308, 1e308), (-1.0, 1.0, 1.0)]
+    for place, row in enumerate([*extremes, *rng.normal(size=(40, 3)) * 3.0]):
+        with_row, with_target = rows.copy(), targets.copy()
+        with_row[place], with_target[place] = row[:2], row[2]
+        without, without_target = with_row.copy(), with_target.copy()
+        without[place], without_target[place] = np.nan, np.nan  # counts as the zero row
+        found = squared_errors(models, with_row, with_target, (-1.0, 1.0))
+        neighbour = squared_errors(models, without, without_target, (-1.0, 1.0))
+        moved = np.linalg.norm((found.value - neighbour.value).astype(float))
+        assert moved <= found.sensitivity == neighbour.sensitivity
+        largest = max(largest, moved)
+    assert found.exact
+    perfect = [model([0.0, 0.0])] * count
+    alone = squared_errors(perfect, np.zeros((1, 2)), np.zeros(1), (-1.0, 1.0))
+    assert np.linalg.norm(alone.value.astype(float)) >= 0.999999 * alone.sensitivity - 1.0
+
+
+def test_scores_are_the_squared_errors_within_the_range():
+    found = squared_errors([model([1.0, 0.0], 0.25)], X, Y, (-1.0, 1.0))
+    direct = (((np.clip(X[:, 0] + 0.25, -1, 1) - Y) / 2.0) ** 2 - 0.5).sum()
+    assert found.value[0] * found.unit == pytest.approx(direct, abs=len(X) * 2.0**-20)
+
+
+def test_a_row_for_scoring_does_not_enter_fits_and_one_for_fitting_enters_them_only():
+    base = search(random_state=5).fit(X, Y)
+
+    def coefficients(x, y):
+        fitted = search(random_state=5).fit(x, y)
+        return np.append(fitted.best_estimator_.coef_, [r["mean_squared_error"] for r in fitted.results_])
+
+    other = Y.copy()
+    other[np.flatnonzero(SCORING)[:50]] *= -1.0
+    moved = coefficients(X, other)
+    np.testing.assert_array_equal(moved[:2], base.best_estimator_.coef_)
+    assert (moved[2:] != [r["mean_squared_error"] for r in base.results_]).all()
+    other = Y.copy()
+    other[np.flatnonzero(~SCORING)[:50]] *= -1.0
+    assert (coefficients(X, other)[:2] != base.best_estimator_.coef_).all()
+
+
+@pytest.mark.parametrize("method", ["adassp", "ihm", "linmix-dynamic"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_fits_and_scores_each_meet_the_budget_and_use_it(method, neighbours):
+    fitted = search(
+        {"fit_intercept": [True, False], "bad_rows": ["raise"]},
+        PrivateLinearRegression(bounds=BOUNDS, method=method, numeric="float"),
+        neighbours=neighbours,
+    ).fit(X, Y)
+    report = fitted.search_report_
+    assert report.private
+    assert report.n_scoring == SCORING.sum() == len(X) - report.n_fitting
+    for part in (report.fits, report.scores):
+        assert delta_of(part, 1.0, relation=neighbours) <= 1e-6
+        assert epsilon_of(part, 1e-6, relation=neighbours) > (0.4 if method == "linmix-dynamic" else 0.95)
+    assert report.spent_epsilon <= 1.0 + 1e-9
+    zero_out = report.asked.for_zero_out(neighbours)
+    assert report.candidate_budget.epsilon > (0.5 if method == "linmix-dynamic" else 0.6) * zero_out.epsilon * 0.99
+
+
+def test_the_better_candidate_is_chosen_and_predicts():
+    fitted = search().fit(X, Y)
+    assert fitted.best_params_ == {"fit_intercept": True}
+    assert fitted.best_index_ == 0
+    assert fitted.results_[1]["mean_squared_error"] - fitted.results_[0]["mean_squared_error"] > 0.02
+    np.testing.assert_allclose(fitted.predict(X), Y, atol=0.2)
+    assert fitted.ledger_entry_ is None
+    np.testing.assert_array_equal(fitted.predict(X), fitted.best_estimator_.predict(X))
+
+
+def test_scores_have_the_noise_that_is_stated():
+    grid = {"fit_intercept": [True]}
+    estimator = PrivateLinearRegression(bounds=BOUNDS, method="adassp", numeric="float")
+    found = [search(grid, estimator, random_state=seed, epsilon=50.0).fit(X, Y).results_[0] for seed in range(250)]
+    errors = np.array([result["mean_squared_error"] for result in found])
+    stated = found[0]["noise"]
+    zero_out_scores = squared_errors([model([0.4, -0.2], 0.3)], X[SCORING], Y[SCORING], (-1.0, 1.0))
+    assert zero_out_scores.sensitivity == 2**19
+    # At so large a budget the fit itself hardly varies.
+    low, high = chi2.ppf([1e-4, 1.0 - 1e-4], len(errors) - 1)
+    for factor, accepted in ((1.0, True), (2 / 3, False), (3 / 2, False)):
+        ratio = errors.var() * len(errors) / (factor * stated) ** 2
+        assert (low < ratio < high) == accepted
+
+
+def test_a_search_is_charged_once_with_fits_and_scores_as_groups(tmp_path):
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=2.0, delta=1e-5)
+    fitted = search(ledger=ledger).fit(X, Y)
+    (entry,) = ledger.entries()
+    report = fitted.search_report_
+    assert fitted.ledger_entry_ == entry
+    assert len(entry.groups) == 2
+    assert sorted(map(repr, entry.groups[0])) == sorted(map(repr, report.fits))
+    assert entry.groups[1] == report.scores
+    assert entry.what == "search of 2 candidates at (epsilon=1, delta=1e-06), zero-out"
+    with pytest.raises(BudgetExceeded):
+        search(ledger=str(ledger.path), epsilon=3.0).fit(X, Y)
+    assert len(ledger.entries()) == 1
+    with pytest.warns(NotPrivateWarning):
+        fitted.score(X, Y)
+    assert clone(search(ledger=ledger)).ledger is ledger
+
+
+def test_bad_rows_are_refused_or_count_as_zero_rows():
+    broken = X.copy()
+    broken[np.flatnonzero(SCORING)[0], 1] = np.nan
+    with pytest.raises(DataError, match="rows for scoring contain NaN"):
+        search().fit(broken, Y)
+    lenient = PrivateLinearRegression(bounds=BOUNDS, method="adassp", bad_rows="zero")
+    search(estimator=lenient).fit(broken, Y)
+
+
+def test_tables_named_estimators_and_rules_of_delta_will_do():
+    pd = pytest.importorskip("pandas")
+    bounds = Bounds(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
+    table = pd.DataFrame(X, columns=["a", "b"])
+    fitted = search({"eigenvalue_share": [0.1, 0.3]}, AdaSSPRegression(bounds=bounds), delta="1/n^2").fit(table, Y)
+    assert fitted.search_report_.asked.delta == pytest.approx(len(X) ** -2.0)
+    assert fitted.predict(table).shape == Y.shape
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"epsilon": None}, ParameterError, "epsilon and delta are required"),
+        ({"scoring_share": 1.0}, ParameterError, "scoring_share=1.0"),
+        ({"grid": {"epsilon": [1.0]}}, ParameterError, "must not hold epsilon"),
+        ({"grid": {"bad_rows": ["raise", "zero"]}}, ParameterError, "bad_rows must be the same"),
+        ({"estimator": GaussianRelease(1.0)}, ParameterError, "estimator must be"),
+        ({"target_range": (1.0, 0.0)}, BoundsError, "finite and rising"),
+        ({"estimator": PrivateLinearRegression()}, BoundsError, "target_range is required"),
+        ({"neighbours": "none"}, ParameterError, "neighbours='none'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(parameters, error, message):
+    with pytest.raises(error, match=message):
+        search(**parameters).fit(X, Y)
+
+
+def test_data_that_cannot_be_divided_is_refused():
+    for x, y in ((X, "pay"), (X, None), (X[:1], Y[:1])):
+        with pytest.raises(DataError):
+            search().fit(x, y)
+
+
+def test_a_seeded_search_says_that_it_is_not_private():
+    first, second = (search(random_state=3).fit(X, Y) for _ in range(2))
+    assert not first.search_report_.private
+    assert first.results_ == second.results_
+    noise = [r["mean_squared_error"] for r in search().fit(X, Y).results_]
+    assert noise != [r["mean_squared_error"] for r in first.results_]
+    assert math.isfinite(first.search_report_.spent_epsilon)
