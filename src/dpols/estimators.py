@@ -247,6 +247,21 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         with unquoted("X"):
             return validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
 
+    def to_sklearn(self) -> Any:
+        """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.
+
+        With a feature map it takes the map's features: ``feature_map_.transform(rows)``.
+        """
+        from sklearn.linear_model import LinearRegression
+
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if self.feature_map_ is None else self.feature_map_.names
+        plain = LinearRegression(fit_intercept=bool(self.fit_intercept))
+        plain.coef_, plain.intercept_, plain.n_features_in_ = self.coef_.copy(), self.intercept_, len(self.coef_)
+        if names is not None:
+            plain.feature_names_in_ = np.array(names, dtype=object)
+        return plain
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True

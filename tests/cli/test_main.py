@@ -1,5 +1,6 @@
 """The command as a whole: help, version, missing extras, exit codes, and how it is started."""
 
+import os
 import subprocess
 import sys
 
@@ -103,3 +104,27 @@ def test_the_package_runs_as_a_module(tmp_path):
     bad = subprocess.run([*command, "fit", "x"], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.startswith("error: Missing option")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("dpols fi", "fit"),
+        ("dpols fit --nume", "--numeric"),
+        ("dpols bench sp", "speed"),
+        ("dpols ledger cr", "create"),
+    ],
+)
+def test_shells_complete_commands_and_options(words, found, tmp_path):
+    pytest.importorskip("typer")
+    asked = {"_DPOLS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, "-m", "dpols"]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stdout.split() == [found]
+
+
+def test_the_script_for_completion_can_be_shown(dpols):
+    pytest.importorskip("typer")
+    done = dpols("--show-completion", "bash")
+    assert done.code == 0
+    assert "_DPOLS_COMPLETE" in done.out

@@ -21,7 +21,7 @@ from .verify import verify
 # Bad usage has a base class that typer exports only through its children.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
-app = typer.Typer(name="dpols", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
+app = typer.Typer(name="dpols", add_completion=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
 
 
 @app.callback(invoke_without_command=True)
