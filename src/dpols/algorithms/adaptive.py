@@ -33,7 +33,9 @@ from .judging import evidence_against_constant
 from .options import one_of, plan_inputs, steps
 
 _EDGES = 2.0 ** np.arange(-6.0, 0.5, 0.5)  # clip levels to choose from, in units of the target's bound
+_FIRST_BOUND = 0.25  # clip level until one is chosen
 _LOWEST_BOUND = 0.125
+_LATER_WEIGHT = 1.0  # power of the step's number that averages are weighted with
 _GRADIENT_SHARE = 0.85  # of the squared budget; the rest goes to X'X and the counts
 _COUNT_SHARE = 0.02
 _DAMPING = 0.6  # in units of the operator norm of the noise on X'X
@@ -118,7 +120,7 @@ def plan(
         n_features=n_features,
         n_iterations=n_iterations,
         warm_up=max(1, round(0.2 * n_iterations)),
-        first_bound=0.5 if few else 0.25,
+        first_bound=2.0 * _FIRST_BOUND if few else _FIRST_BOUND,
         damping=_DAMPING * math.sqrt(2.0 * n_features) * gram_multiplier,
         gram_multiplier=gram_multiplier,
         count_multiplier=noise / math.sqrt(_COUNT_SHARE),
@@ -199,7 +201,7 @@ class _Path:
 
     def close(self) -> tuple[Array, dict[str, Array]]:
         """Average, take the closing step, shrink, and return theta with the numbers that evidence needs."""
-        weights = np.arange(1.0, len(self.gradients) + 1.0)
+        weights = (np.arange(1.0, len(self.gradients) + 1.0) / len(self.gradients)) ** _LATER_WEIGHT
         weights[: self.plan.warm_up] = 0.0  # clipped too low, perhaps
         weights /= weights.sum()
         point = np.einsum("s,std->td", weights, np.array(self.points[:-1]))
@@ -239,9 +241,8 @@ class _Path:
             share = curvature / (curvature + penalty * plan.damping)
             seen = (share**2 * curvature * unscaled**2).sum(axis=1)
             taken = undecided & _beyond_noise(plan, seen, share**2 * noise)
-            with np.errstate(over="ignore"):  # without any energy the ratio is infinite, and clipped
-                ratio = (share * gain).sum(axis=1) / np.maximum((share**2 * energy).sum(axis=1), np.finfo(float).tiny)
-            kept[taken] = (np.clip(ratio, 0.0, 1.0)[:, None] * share)[taken]
+            scale = _scale((share * gain).sum(axis=1), (share**2 * energy).sum(axis=1))
+            kept[taken] = (scale[:, None] * share)[taken]
             undecided &= ~taken
         return kept
 
@@ -265,6 +266,12 @@ class _Path:
 
     def _out(self, inside: Array) -> Array:
         return np.asarray(np.einsum("tij,tj->ti", self.basis, inside))
+
+
+def _scale(gain: Array, energy: Array) -> Array:
+    """Return the factor in [0, 1] that lowers the squared error most, from estimates of theta'X'y and |X theta|^2."""
+    with np.errstate(over="ignore"):  # without any energy the ratio is infinite, and clipped
+        return np.asarray(np.clip(gain / np.maximum(energy, np.finfo(float).tiny), 0.0, 1.0))
 
 
 def _beyond_noise(plan: AdaptivePlan, energy: Array, noise: Array) -> Array:

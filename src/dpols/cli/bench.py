@@ -9,6 +9,8 @@ import typer
 
 from . import options as given
 from .bench_paper import paper
+from .bench_scale import scale
+from .bench_score import score
 from .console import working
 from .output import check_output, write_text
 
@@ -43,6 +45,8 @@ def exact(quick: Quick = False, json: given.Json = False, out: Out = None) -> No
 
 
 bench.command()(paper)
+bench.command()(scale)
+bench.command()(score)
 
 
 def _measure(

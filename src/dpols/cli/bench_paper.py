@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,7 @@ from .console import print_table
 from .console import progress as watched
 
 if TYPE_CHECKING:
-    from ..bench.paper import Evaluation, Step
+    from ..bench.paper import Evaluation
 
 
 class Accounting(StrEnum):
@@ -62,8 +62,8 @@ def paper(
     chosen: dict[Accounting, tuple[str, ...]] = {Accounting.BOTH: ("paper", "exact")}
     settings = Settings(
         datasets=DATASETS if datasets is None else _data_sets(datasets),
-        methods=tuple(row.name for row in METHODS) if methods is None else _listed("--methods", methods),
-        epsilons=EPSILONS if epsilons is None else tuple(_numbers("--epsilons", epsilons)),
+        methods=tuple(row.name for row in METHODS) if methods is None else split_list("--methods", methods),
+        epsilons=EPSILONS if epsilons is None else tuple(numbers("--epsilons", epsilons)),
         trials=trials if trials is not None else QUICK_TRIALS if quick else TRIALS,
         accountings=chosen.get(accounting, (accounting.value,)),  # type: ignore[arg-type]
         numeric=numeric.value,
@@ -71,7 +71,7 @@ def paper(
     )
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
-    with _bar() as show:
+    with progress_bar() as show:
         evaluation = evaluate(settings, out, progress=show)
     if json:
         typer.echo(json_format.dumps({"about": evaluation.about, "claims": claim_rows(evaluation)}, indent=2))
@@ -94,7 +94,7 @@ def _print(evaluation: "Evaluation", out: Path) -> None:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[["Step"], None]]:
+def progress_bar() -> Iterator[Callable[[Any], None]]:
     """Show a bar with the time left, on a terminal only."""
     if not watched.is_terminal:
         yield lambda _: None
@@ -121,7 +121,7 @@ def _bar() -> Iterator[Callable[["Step"], None]]:
     with Progress(*columns, console=watched, speed_estimate_period=600.0) as bar:
         task = bar.add_task("Starting", total=None)
 
-        def show(step: "Step") -> None:
+        def show(step: Any) -> None:
             bar.update(task, description=step.what, completed=step.done, total=step.total)
 
         yield show
@@ -131,19 +131,19 @@ def _data_sets(text: str) -> tuple[str, ...]:
     from ..datasets import REAL, SYNTHETIC
 
     groups = {"real": REAL, "synthetic": SYNTHETIC}
-    names = [name for part in _listed("--datasets", text) for name in groups.get(part, (part,))]
+    names = [name for part in split_list("--datasets", text) for name in groups.get(part, (part,))]
     return tuple(dict.fromkeys(names))
 
 
-def _listed(option: str, text: str) -> tuple[str, ...]:
+def split_list(option: str, text: str) -> tuple[str, ...]:
     parts = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not parts:
         raise ParameterError(f"{option} {text!r} names nothing; give a comma-separated list.")
     return parts
 
 
-def _numbers(option: str, text: str) -> Iterator[float]:
-    for part in _listed(option, text):
+def numbers(option: str, text: str) -> Iterator[float]:
+    for part in split_list(option, text):
         try:
             yield float(part)
         except ValueError:

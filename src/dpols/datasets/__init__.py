@@ -5,6 +5,7 @@
 """
 
 from ..errors import ParameterError
+from .families import FAMILIES
 from .files import UnavailableError, cache_folder, load_files
 from .generated import GENERATED, diabetes
 from .sources import SOURCES, Source
@@ -12,7 +13,7 @@ from .table import Dataset
 
 REAL = tuple(source.name for source in SOURCES)
 SYNTHETIC = tuple(GENERATED)
-NAMES = (*REAL, *SYNTHETIC, "diabetes")
+NAMES = (*REAL, *SYNTHETIC, *FAMILIES, "diabetes")
 
 
 def load(name: str) -> Dataset:
@@ -25,6 +26,8 @@ def load(name: str) -> Dataset:
         return diabetes()
     if name in GENERATED:
         return GENERATED[name]()
+    if name in FAMILIES:
+        return FAMILIES[name]()
     return load_files(source(name))
 
 
@@ -37,6 +40,7 @@ def source(name: str) -> Source:
 
 
 __all__ = [
+    "FAMILIES",
     "NAMES",
     "REAL",
     "SOURCES",

@@ -15,7 +15,8 @@ from .evaluation import (
     claim_rows,
     evaluate,
 )
-from .methods import METHODS, Method
+from .method_row import Method
+from .methods import METHODS
 
 __all__ = [
     "DATASETS",

@@ -128,9 +128,10 @@ def plan_of(cell: Cell, n_rows: int, n_features: int) -> Any:
     """Return the plan of a cell: delta is 1 / n^2, everything else as its method's row says."""
     budget = PrivacyBudget(cell.epsilon, 1.0 / n_rows**2)
     row = method(cell.method)
-    options = dict(row.options(n_features, budget))
+    options = dict(row.options(n_rows, n_features, budget))
     plan = ALGORITHMS[row.algorithm].plan
-    return row.change(plan(budget, n_rows=n_rows, n_features=n_features, accounting=cell.accounting, **options))
+    with row.in_force():
+        return row.change(plan(budget, n_rows=n_rows, n_features=n_features, accounting=cell.accounting, **options))
 
 
 def run_batch(batch: Batch) -> BatchResult:
@@ -142,8 +143,9 @@ def run_batch(batch: Batch) -> BatchResult:
     plan = plan_of(cell, rows.n_rows, on.source.n_features)
     bits = streams(cell.seed, batch.first + batch.count)[batch.first :]
     # Stacks of small solves are far slower on several BLAS threads; passes over the rows have threads of their own.
-    with one_blas_thread():
-        fit = ALGORITHMS[method(cell.method).algorithm].run(rows, plan, bits)
+    row = method(cell.method)
+    with one_blas_thread(), row.in_force():
+        fit = ALGORITHMS[row.algorithm].run(rows, plan, bits)
         watched = max(0, min(CLIPPING_TRIALS - batch.first, batch.count))
         clipped, looked_at = clipped_iterations(on, plan, fit.transcript, watched)
     train, test = on.risk.train_excess(fit.theta), on.risk.test_excess(fit.theta)

@@ -9,7 +9,8 @@ from ...datasets import REAL
 from ...errors import MissingExtraError
 from .claims import MAIN
 from .dataset_table import TableRow
-from .methods import SMALL_SIGNAL, Method, method
+from .method_row import Method
+from .methods import SMALL_SIGNAL, method
 from .summary import Results
 
 PAPER_WIDTH = 6.75  # inches of the paper's text

@@ -4,45 +4,27 @@ A method of the library that has no row here can be asked for by its name, and r
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...algorithms import ALGORITHMS
 from ...errors import ParameterError
 from ...privacy import PrivacyBudget
 from ...privacy import paper as published
-
-# Options that depend on public numbers: of the number of features and the budget.
-Options = Callable[[int, PrivacyBudget], Mapping[str, Any]]
-# Changes to a plan that its method has no option for, since what results is wrong or costs more than it says.
-Change = Callable[[Any], Any]
+from .method_row import Method
+from .variants import VARIANTS
 
 
-@dataclass(frozen=True)
-class Method:
-    """One curve of the figures."""
-
-    name: str
-    title: str
-    algorithm: str
-    colour: str
-    marker: str
-    options: Options = field(default=lambda d, budget: {}, repr=False)
-    change: Change = field(default=lambda plan: plan, repr=False)
-    datasets: tuple[str, ...] | None = None  # None: all
-    dashed: bool = False
-
-
-def _two_iterations(d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
+def _two_iterations(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
     return {"n_iterations": 2}
 
 
-def _six_iterations(d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
+def _six_iterations(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
     return {"n_iterations": 6, "sketch_size": int(12.0 * max(d, math.log(4.0 * 6 * 10.0 / budget.delta)))}
 
 
-def _larger_linmix(d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
+def _larger_linmix(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
     return {"sketch_size": int(12.5 * max(d, math.log(2.0 * 10.0 / budget.delta)))}
 
 
@@ -52,6 +34,10 @@ def _floor_of_the_text(plan: Any) -> Any:
     rows = plan.sketch_size * plan.n_iterations
     floor = published.mixing_floor(half, sketch_size=rows)
     return replace(plan, floor=floor, eigenvalue_multiplier=floor / math.sqrt(rows))
+
+
+def _classical(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
+    return {"noise": "classical"}
 
 
 SMALL_SIGNAL = ("solar", "pendulum", "fertility", "forest", "kin40k", "tamielectric", "3droad", "pumadyn32nm")
@@ -72,9 +58,11 @@ METHODS: tuple[Method, ...] = (
 # What differs between the published script, the paper's text and this library, each as one method beside the right one.
 # Some of these are less private than their budget says. They run only when they are named.
 DEVIATIONS: tuple[Method, ...] = (
-    Method("ihm-ridge", "IHM with the analysed ridge term", "ihm", "#5fae75", "d", lambda d, budget: {"ridge": True}),
+    Method(
+        "ihm-ridge", "IHM with the analysed ridge term", "ihm", "#5fae75", "d", lambda n, d, budget: {"ridge": True}
+    ),
     Method("ihm-text", "IHM, floor as the text reads", "ihm", "#a3c585", "d", change=_floor_of_the_text),
-    Method("adassp-listing", "AdaSSP, classical noise", "adassp", "#7f9cf0", "p", lambda d, b: {"noise": "classical"}),
+    Method("adassp-listing", "AdaSSP, classical noise", "adassp", "#7f9cf0", "p", _classical),
     Method(
         "adassp-script",
         "AdaSSP as in the script: a variance subtracted from the eigenvalue",
@@ -105,7 +93,7 @@ _SPARE_COLOURS = ("#a8328a", "#6b6b6b", "#7a5c2e", "#0b7fab")
 
 def method(name: str) -> Method:
     """Return the row of a method, or a plain one for a method of the library that has none."""
-    rows = (*METHODS, *DEVIATIONS)
+    rows = (*METHODS, *DEVIATIONS, *VARIANTS)
     for row in rows:
         if row.name == name:
             return row

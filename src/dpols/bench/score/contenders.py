@@ -1,0 +1,43 @@
+"""Who is scored: a method of the evaluation under one kind of accounting."""
+
+from dataclasses import dataclass
+
+from ..paper.cells import Accounting, Cell
+from ..paper.variants import ABLATIONS, GRADIENT_DESCENT, PASSES
+
+# Gradient descent reads the data up to 400 times; beyond this many rows it is left out.
+_MOST_ROWS_OF_GRADIENT_DESCENT = 50_000
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method and its accounting."""
+
+    method: str
+    accounting: Accounting
+    most_rows: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.method} ({self.accounting})"
+
+    def cell(self, dataset: str, epsilon: float) -> Cell:
+        """Return the cell of this contender on a data set."""
+        return Cell(dataset, self.method, self.accounting, "float", epsilon)
+
+
+DEFAULT = Contender("adaptive", "exact")
+YARDSTICK = Contender("ihm", "paper")
+FOUR_PASSES = Contender("adaptive-4", "exact")
+STOPPED = Contender(GRADIENT_DESCENT.name, "exact", _MOST_ROWS_OF_GRADIENT_DESCENT)
+RIVALS = tuple(Contender(name, "exact") for name in ("ihm", "adassp", "linmix"))
+CONTENDERS = (
+    DEFAULT,
+    FOUR_PASSES,
+    YARDSTICK,
+    *RIVALS,
+    Contender("adassp", "paper"),
+    Contender("linmix", "paper"),
+    STOPPED,
+)
+PASS_COUNTS = tuple(Contender(row.name, "exact") for row in PASSES)
+PARTS = (Contender("adaptive", "paper"), *(Contender(row.name, "exact") for row in ABLATIONS))
