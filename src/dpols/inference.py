@@ -50,12 +50,12 @@ class Estimate(NamedTuple):
     value: float | None
     stderr: float | None
 
-    def interval(self, alpha: float, low: float, high: float) -> tuple[float, float] | None:
-        """Return the normal interval within what is possible."""
+    def with_limits(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
+        """Return a variance with its normal limits, none of them below 0."""
         if self.value is None or self.stderr is None:
             return None
         room = -float(ndtri(0.5 * checked_alpha(alpha))) * self.stderr
-        return min(max(self.value - room, low), high), min(max(self.value + room, low), high)
+        return max(self.value, 0.0), max(self.value - room, 0.0), max(self.value + room, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Inference:
     unscaled_covariance: Array  # noisy (X'X)^-1; the residual variance times it is that of sampling
     unscaled_spread: Array  # a quadratic form: the std that the noise on X'X gives to the one of unscaled_covariance
     residual_variance: Estimate  # of least squares on these rows
-    r_squared: Estimate
+    target_variance: Estimate  # about the mean, or without an intercept about 0, over the same degrees of freedom
     reasons: tuple[str, ...]  # why there are no intervals at all
     population_reasons: tuple[str, ...]  # why there are none for the population
 
@@ -89,6 +89,23 @@ class Inference:
         stderr, quantile = self.of_combinations(np.eye(len(self.names)), target=target, alpha=alpha)
         room = quantile * stderr
         return np.column_stack((self.estimate - room, self.estimate + room))
+
+    def r_squared(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
+        """Return R^2 of least squares on these rows with its limits, from 0 to 1 where the noise hides it.
+
+        By Fieller's theorem: a ratio r of normal numbers is in question where residual - r total is small for its std.
+        """
+        (residual, residual_std), (total, total_std) = self.residual_variance, self.target_variance
+        if residual is None or residual_std is None or total is None or total_std is None:
+            return None
+        quantile = float(ndtri(1.0 - 0.5 * checked_alpha(alpha)))
+        value = 1.0 - residual / total if total > 0.0 else 0.0
+        lead, last = total**2 - (quantile * total_std) ** 2, residual**2 - (quantile * residual_std) ** 2
+        inside = (residual * total) ** 2 - lead * last
+        if not (total > 0.0 and lead > 0.0 and inside >= 0.0):
+            return min(max(value, 0.0), 1.0), 0.0, 1.0
+        low, high = (1.0 - (residual * total + sign * math.sqrt(inside)) / lead for sign in (1.0, -1.0))
+        return tuple(min(max(number, 0.0), 1.0) for number in (value, low, high))  # type: ignore[return-value]
 
     def predict_interval(
         self, rows: Array, *, alpha: float = 0.05, of: Of = "observation", target: Target = "population"
@@ -147,7 +164,7 @@ class Inference:
             unscaled_covariance=_array(given["unscaled_covariance"], (count, count)),
             unscaled_spread=_array(given["unscaled_spread"], (count, count)),
             residual_variance=_estimate(given["residual_variance"]),
-            r_squared=_estimate(given["r_squared"]),
+            target_variance=_estimate(given["target_variance"]),
             reasons=tuple_of(text)(given["reasons"]),
             population_reasons=tuple_of(text)(given["population_reasons"]),
         )
@@ -174,11 +191,11 @@ def infer(
     matrix, offset = (part[: plan.n_features] for part in row_map.coefficient_map())
     mapped, scale = matrix @ inverse, row_map.target_scale**2
     reasons = _reasons(plan, measured, trial, n_rows / rows_per_unit)
-    variance = r_squared = Estimate(None, None)
+    residual = total = Estimate(None, None)
     if not reasons:
         free = (n_rows - plan.n_features) / rows_per_unit
-        variance = Estimate(*(scale * number / free for number in squares))
-        r_squared = _r_squared(plan, measured, trial, n_rows / rows_per_unit, row_map, *squares)
+        about = _total_squares(plan, measured, trial, n_rows / rows_per_unit, centred=row_map.intercept is not None)
+        residual, total = (Estimate(*(scale * number / free for number in pair)) for pair in (squares, about))
     return Inference(
         names=tuple(names),
         n_rows=n_rows,
@@ -187,10 +204,10 @@ def infer(
         privacy_covariance=mapped @ noise @ mapped.T,
         unscaled_covariance=mapped @ matrix.T / (scale * rows_per_unit),
         unscaled_spread=plan.gram_multiplier * mapped @ mapped.T / (scale * rows_per_unit),
-        residual_variance=variance,
-        r_squared=r_squared,
+        residual_variance=residual,
+        target_variance=total,
         reasons=reasons,
-        population_reasons=_population_reasons(variance, rows_per_unit),
+        population_reasons=_population_reasons(residual, rows_per_unit),
     )
 
 
@@ -227,19 +244,15 @@ def _least_squares(
     return float(measured.squares[trial]) - gained, math.sqrt(max(variance, 0.0))
 
 
-def _r_squared(
-    plan: OneStepPlan, measured: Measured, trial: int, n: float, row_map: RowMap, squares: float, stddev: float
-) -> Estimate:
-    """Return one minus the ratio of sums of squares about the fit and about the mean, or about 0 without intercept."""
+def _total_squares(
+    plan: OneStepPlan, measured: Measured, trial: int, n: float, *, centred: bool
+) -> tuple[float, float]:
+    """Return the targets' sum of squares about their mean, or about 0, and its std, in bounded units."""
     total, about_zero = (float(value) for value in measured.moments[trial])
     noise = math.sqrt(2.0) * plan.moment_multiplier
-    mean = total / n if row_map.intercept is not None else 0.0
-    about = about_zero - mean * total + (noise**2 / n if row_map.intercept is not None else 0.0)
-    about_stddev = noise * math.hypot(1.0, 2.0 * mean)
-    if not about > 4.0 * about_stddev:
-        return Estimate(None, None)
-    ratio = squares / about
-    return Estimate(1.0 - ratio, math.hypot(stddev, ratio * about_stddev) / about)
+    if not centred:
+        return about_zero, noise
+    return about_zero - total**2 / n + noise**2 / n, noise * math.hypot(1.0, 2.0 * total / n)
 
 
 def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import MissingExtraError
-from .inference import Estimate, Inference, Target, checked_alpha
+from .inference import Inference, Target, checked_alpha
 from .report import PrivacyReport
 
 _WIDTH = 80
@@ -171,8 +171,8 @@ def summarise(
     ]
     if inference is not None:
         facts += [
-            ("R-squared", _fact(inference.r_squared, alpha, 0.0, 1.0)),
-            ("Residual variance", _fact(inference.residual_variance, alpha, 0.0, math.inf)),
+            ("R-squared", _fact(inference.r_squared(alpha), alpha)),
+            ("Residual variance", _fact(inference.residual_variance.with_limits(alpha), alpha)),
         ]
     warning = "NOT PRIVATE: the fit was seeded, so anyone who knows the seed can remove the noise."
     if inference is None or reasons:
@@ -198,11 +198,11 @@ def _rows(inference: Inference, alpha: float, target: Target) -> tuple[Coefficie
     )
 
 
-def _fact(estimate: Estimate, alpha: float, low: float, high: float) -> str:
-    limits = estimate.interval(alpha, low, high)
-    if limits is None:
+def _fact(found: tuple[float, float, float] | None, alpha: float) -> str:
+    if found is None:
         return "hidden by the noise"
-    return f"{estimate.value:.4g}, {100.0 * (1.0 - alpha):.4g}% interval [{limits[0]:.4g}, {limits[1]:.4g}]"
+    value, low, high = found
+    return f"{value:.4g}, {100.0 * (1.0 - alpha):.4g}% interval [{low:.4g}, {high:.4g}]"
 
 
 def _cells(row: CoefficientRow) -> list[str]:

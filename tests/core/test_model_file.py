@@ -141,6 +141,8 @@ def test_another_version_is_refused(saved, version):
         lambda document: document["content"].pop("report"),
         lambda document: document["content"].pop("feature_names"),
         lambda document: document["content"].pop("feature_map"),
+        lambda document: document["content"].pop("inference"),
+        lambda document: document["content"].update(inference={"names": ["x0"]}),
         lambda document: document["content"].update(feature_map=3),
         lambda document: document["content"].update(feature_map={"columns": {}, "terms": [], "target": None}),
         lambda document: document["content"].update(coef="abc"),
@@ -189,7 +191,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
 def test_files_hold_json_with_its_format_and_checksum(saved):
     document = json.loads(saved.read_text())
     assert (document["format"], document["version"]) == (FORMAT, VERSION)
-    assert set(document["content"]) == {"coef", "intercept", "feature_names", "feature_map", "report"}
+    assert set(document["content"]) == {"coef", "intercept", "feature_names", "feature_map", "report", "inference"}
     assert document["content"]["report"]["private"] is False
     assert read_model(saved) == document["content"]
 

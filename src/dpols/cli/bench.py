@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as given
+from .bench_coverage import coverage
 from .bench_paper import paper
 from .bench_scale import scale
 from .bench_score import score
@@ -45,6 +46,7 @@ def exact(quick: Quick = False, json: given.Json = False, out: Out = None) -> No
 
 
 bench.command()(paper)
+bench.command()(coverage)
 bench.command()(scale)
 bench.command()(score)
 

@@ -1,0 +1,180 @@
+"""All batches on all cores, each kept as soon as it is there, and what they say."""
+
+import json
+import math
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .cells import Batch, Cell, Group, run_batch
+
+Cells = dict[tuple[Group, float], Cell]
+Progress = Callable[[str, float], None]  # what was done, and the seconds that it was expected to take
+
+LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover
+WIDEST = 1.3  # over the oracle's
+LARGE = 10_000  # rows times epsilon from which on widths are judged
+_ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
+
+
+def evaluate(groups: Sequence[Group], journal: Path | None, *, jobs: int, progress: Progress) -> Cells:
+    """Simulate what the journal does not hold yet, and return the sums of every cell."""
+    batches = [batch for group in groups for batch in group.batches()]
+    done = _read(journal) if journal is not None else {}
+    missing = sorted((b for b in batches if _key(b) not in done), key=lambda b: -b.group.cost * b.count)
+    for batch in batches:
+        if _key(batch) in done:
+            progress(batch.group.design, batch.group.cost * batch.count)
+    for batch, found in _results(missing, jobs):
+        done[_key(batch)] = found
+        if journal is not None:
+            _append(journal, batch, found)
+        progress(batch.group.design, batch.group.cost * batch.count)
+    cells: Cells = {(group, epsilon): Cell() for group in groups for epsilon in group.epsilons}
+    for batch in batches:
+        for epsilon in batch.group.epsilons:
+            cells[batch.group, epsilon].add(done[_key(batch)][epsilon])
+    return cells
+
+
+def to_dict(cells: Cells) -> dict[str, Any]:
+    """Return plain data: every cell with its verdict, and what holds over all."""
+    rows = [_row(group, epsilon, cell) for (group, epsilon), cell in cells.items()]
+    printed = sum(cell.printed_runs for cell in cells.values())
+    runs = sum(cell.runs for cell in cells.values())
+    wide = [row["width_over_oracle"] for row in rows if row["rows_times_epsilon"] >= LARGE and row["intervals"]]
+    return {
+        "level": 0.95,
+        "holds": all(row["holds"] for row in rows),
+        "cells": rows,
+        "share_without_intervals": 1.0 - printed / runs,
+        "cells_without_intervals": sum(row["printed"] == 0.0 for row in rows),
+        "widest_over_oracle": max(wide, default=None),
+    }
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """Return the cells as a table."""
+    lines = [
+        "| design | n | d | epsilon | printed | population | data | R^2 | variance | mean | new row | oracle | plain |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in found["cells"]:
+        numbers = [row[name] for name in ("population", "data", "r_squared", "variance", "mean", "observation")]
+        widths = [row["width_over_oracle"], row["width_over_nonprivate"]]
+        cells = [
+            row["design"],
+            f"{row['n_rows']:,}",
+            str(row["n_features"]),
+            f"{row['epsilon']:g}",
+            f"{row['printed']:.0%}",
+            *(_percent(number) for number in numbers),
+            *("" if width is None else f"{width:.2f}" for width in widths),
+        ]
+        lines.append(f"| {' | '.join(cells)} |" + ("" if row["holds"] else " **fails** |"))
+    return "\n".join(lines) + "\n"
+
+
+def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
+    intervals = cell.slopes + cell.intercepts
+    parts = {
+        "slopes": _ratio(cell.slopes_covered, cell.slopes),
+        "intercept": _ratio(cell.intercepts_covered, cell.intercepts),
+        "data_slopes": _ratio(cell.data_slopes_covered, cell.data_slopes),
+        "data_intercept": _ratio(cell.data_intercepts_covered, cell.data_intercepts),
+    }
+    counts = (cell.population_runs, cell.population_runs, cell.printed_runs, cell.printed_runs)
+    held = [_holds(part, count) for part, count in zip(parts.values(), counts, strict=True)]
+    width = _ratio(cell.width_over_oracle, intervals)
+    judged = group.n_rows * epsilon >= LARGE and width is not None
+    return {
+        "design": group.design,
+        "n_rows": group.n_rows,
+        "n_features": group.n_features,
+        "epsilon": epsilon,
+        "method": group.method,
+        "runs": cell.runs,
+        "rows_times_epsilon": group.n_rows * epsilon,
+        "printed": cell.printed_runs / cell.runs,
+        "intervals": intervals,
+        "population": _ratio(cell.slopes_covered + cell.intercepts_covered, intervals),
+        "data": _ratio(
+            cell.data_slopes_covered + cell.data_intercepts_covered, cell.data_slopes + cell.data_intercepts
+        ),
+        **parts,
+        "mean": _ratio(cell.means_covered, cell.means),
+        "observation": _ratio(cell.observations_covered, cell.observations),
+        "variance": _ratio(cell.variances_covered, cell.variances),
+        "r_squared": _ratio(cell.r_squareds_covered, cell.r_squareds),
+        "width_over_oracle": width,
+        "width_over_nonprivate": _ratio(cell.width_over_nonprivate, intervals),
+        "holds": all(held) and not (judged and width is not None and width > WIDEST),
+    }
+
+
+def _holds(coverage: float | None, runs: int) -> bool:
+    """Whether a share may be that of 95% intervals; with few runs three standard errors are allowed for chance."""
+    if coverage is None:
+        return True
+    chance = 0.0 if runs >= _ENOUGH else 3.0 * math.sqrt(0.95 * 0.05 / runs)
+    return LOWEST - chance <= coverage <= HIGHEST + chance
+
+
+def _ratio(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100.0 * share:.1f}"
+
+
+def _results(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[Batch, dict[float, Cell]]]:
+    if jobs == 1:
+        yield from ((batch, run_batch(batch)) for batch in batches)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting: dict[Future[dict[float, Cell]], Batch] = {}
+        try:
+            for batch in batches:
+                waiting[pool.submit(run_batch, batch)] = batch
+                if len(waiting) > 2 * jobs:  # a short queue, so that an interruption does not have to wait for all
+                    yield from _finished(waiting)
+            while waiting:
+                yield from _finished(waiting)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _finished(waiting: dict[Future[dict[float, Cell]], Batch]) -> Iterator[tuple[Batch, dict[float, Cell]]]:
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        yield waiting.pop(future), future.result()
+
+
+def _key(batch: Batch) -> str:
+    return json.dumps({**asdict(batch.group), "runs": None, "first": batch.first, "count": batch.count})
+
+
+def _append(journal: Path, batch: Batch, found: dict[float, Cell]) -> None:
+    """Keep one batch in a line that survives the end of the process."""
+    line = json.dumps({"key": _key(batch), "cells": [[e, cell.to_dict()] for e, cell in found.items()]})
+    with journal.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(journal: Path) -> dict[str, dict[float, Cell]]:
+    """Return the batches of a journal; a line that was cut off is none."""
+    found = {}
+    for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
+        try:
+            kept = json.loads(line)
+            found[kept["key"]] = {epsilon: Cell(**cell) for epsilon, cell in kept["cells"]}
+        except (ValueError, TypeError, KeyError):
+            continue
+    return found
