@@ -80,6 +80,15 @@ def test_a_seeded_fit_and_floating_point_say_so():
         assert "not certified" in page
 
 
+def test_units_and_the_origin_of_bounds_are_named():
+    report = replace(fit(), unit="patient", rows_per_unit=3, bounds_origin="data", advice=("Widen nothing.",))
+    for page in (Page(report.to_html()).text, report.to_markdown()):
+        for words in ("all rows of one patient", "at most 3 rows", "rows of one patient are in the data"):
+            assert words in page
+        for words in ("NOT PRIVATE: the bounds were read", "READ FROM THE DATA", "none of this holds", "Widen nothing"):
+            assert words in page
+
+
 @pytest.mark.parametrize("method", ["linmix-dynamic", "ihm-adaptive"])
 def test_stages_are_said_to_add_up(method):
     report = fit(method=method)

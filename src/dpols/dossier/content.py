@@ -50,12 +50,6 @@ class Section:
 TITLE = "Privacy report"
 
 
-def alarm(report: Any) -> str | None:
-    """Return why a fit is not private, None where it is."""
-    reason: str | None = report.alarm
-    return reason
-
-
 def summary(report: Any) -> str:
     """Return the guarantee in one sentence."""
     return (
@@ -67,10 +61,7 @@ def summary(report: Any) -> str:
 def sections(report: Any) -> tuple[Section, ...]:
     """Return all sections of a report."""
     return (
-        Section(
-            "What is protected",
-            (report.relation_in_words[:1].upper() + report.relation_in_words[1:] + ".", *_unit(report)),
-        ),
+        Section("What is protected", _protected(report)),
         Section("What the guarantee means", _meaning(report)),
         Section("What was released", _released(report)),
         Section("What it cost", (_cost(report),)),
@@ -80,21 +71,26 @@ def sections(report: Any) -> tuple[Section, ...]:
     )
 
 
-def _unit(report: Any) -> tuple[Part, ...]:
-    what = "any one row, even if all other rows are" if report.unit is None else "any one unit, even if all others are"
+def _protected(report: Any) -> tuple[Part, ...]:
+    relation = report.relation_in_words
     return (
+        f"{relation[:1].upper()}{relation[1:]}.",
         "Whoever sees the coefficients, this report and everything else that was released can hardly tell whether this "
-        f"was done to {what} known.",
+        f"was done to {_one(report)}, even if all other rows are known.",
     )
+
+
+def _one(report: Any) -> str:
+    return "any one row" if report.unit is None else f"the rows of any one {report.unit}"
 
 
 def _meaning(report: Any) -> tuple[Part, ...]:
     promised = success_under(report.asked)
     rows = [("a blind guess", 0.5)]
+    who = "one person's row is" if report.unit is None else f"the rows of one {report.unit} are"
     words = (
-        "Take an attacker who knows all other rows, sees everything that was released, and must decide whether one "
-        "person's row is in the data, at even odds. The best that any attack can do is to be right with this "
-        "probability:"
+        "Take an attacker who knows all other rows, sees everything that was released, and must decide at even odds "
+        f"whether {who} in the data. The best that any attack can do is to be right with this probability:"
     )
     more = (
         f"The promise holds for every mechanism with this epsilon and delta: (e^epsilon + delta) / (1 + e^epsilon) = "
@@ -108,7 +104,8 @@ def _meaning(report: Any) -> tuple[Part, ...]:
             "releases are private with epsilon = 0, which is the largest total variation distance between neighbours."
         )
     rows.append(("what epsilon and delta promise", promised))
-    return words, Chances(tuple(rows)), more
+    void = () if report.alarm is None else ("This fit is not private, so that none of this holds for it.",)
+    return *void, words, Chances(tuple(rows)), more
 
 
 def _released(report: Any) -> tuple[Part, ...]:

@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from .content import TITLE, Bullets, Chances, Code, Part, Table, alarm, sections, summary
+from .content import TITLE, Bullets, Chances, Code, Part, Table, sections, summary
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d8dee6; --paper: #fff; --tint: #f3f6f9;
@@ -45,7 +45,7 @@ pre { background: var(--tint); padding: .7rem .9rem; border-radius: .3rem; overf
 
 def to_html(report: Any) -> str:
     """Return a report as one HTML page that needs no other file. It holds the report as JSON, too."""
-    warning = alarm(report)
+    warning = report.alarm
     body = [f"<h1>{TITLE}</h1>", *([f'<p class="alarm">{escape(warning)}</p>'] if warning else [])]
     body.append(f'<p class="lead">{escape(summary(report))}</p>')
     for section in sections(report):

@@ -3,12 +3,12 @@
 import re
 from typing import Any
 
-from .content import TITLE, Bullets, Chances, Code, Part, Table, alarm, sections, summary
+from .content import TITLE, Bullets, Chances, Code, Part, Table, sections, summary
 
 
 def to_markdown(report: Any) -> str:
     """Return a report as Markdown with tables."""
-    warning = alarm(report)
+    warning = report.alarm
     blocks = [f"# {TITLE}", *([f"**{_escaped(warning)}**"] if warning else []), _escaped(summary(report))]
     for section in sections(report):
         blocks += [f"## {section.title}", *(_part(part) for part in section.parts)]

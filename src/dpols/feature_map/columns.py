@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..data.bounds import Bounds, Interval
+from ..data.bounds import Interval, checked_interval
 from ..errors import BoundsError
 from ..plain_data import finite_number, flag, mapping, text, tuple_of
 
@@ -30,7 +30,7 @@ class Numeric:
     missing: float | None = None
 
     def __post_init__(self) -> None:
-        low, high = declared_range("(low, high)", (self.low, self.high))
+        low, high = checked_interval("(low, high)", (self.low, self.high))
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if self.missing is not None:
@@ -120,16 +120,6 @@ class Categorical:
 
 
 Column = Numeric | Categorical
-
-
-def declared_range(name: str, pair: Any) -> Interval:
-    """Return a range, checked by the rules of ``Bounds``."""
-    try:
-        checked = Bounds(x_norm=1.0, target=pair).target
-    except BoundsError as error:
-        raise BoundsError(str(error).replace("target=", f"{name}=", 1)) from None
-    assert checked is not None
-    return checked
 
 
 def category_name(value: Any) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.bounds import Bounds, Interval
+from ..data.bounds import Bounds, Interval, checked_interval
 from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
 from ..plain_data import finite_number, mapping, tuple_of
 from .cells import Cells
-from .columns import Column, column_from_dict, declared_range
+from .columns import Column, column_from_dict
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of
 
 
@@ -65,7 +65,7 @@ class FeatureMap:
         if twice:
             raise BoundsError(f"two features are named {twice[0]!r}; each needs a name of its own.")
         if self.target is not None:
-            object.__setattr__(self, "target", declared_range("target", self.target))
+            object.__setattr__(self, "target", checked_interval("target", self.target))
         self.bounds()
 
     def plus(self, *terms: Any) -> "FeatureMap":
