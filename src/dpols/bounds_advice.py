@@ -1,119 +1,136 @@
 """Are the bounds too wide or too tight? What public and released numbers say.
 
-Wide bounds make rows short: the same noise then hides more of the signal. Tight ones clip values and bend the fit. The
-first shows in the noise of the coefficients. The second takes a release of its own, counts of clipped values, which a
-fit makes if asked to, for a fixed share of its budget.
+Tight bounds clip values and bend the fit. Wide ones make the values small against the bounds, and their coefficients
+are then damped towards zero. Both show in counts of values within and beyond the bounds, which a fit releases if asked
+to, for a fixed share of its budget. How much width a fit can bear at all is a matter of public numbers.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .algorithms.alongside import release_worth
-from .counting import UnboundedRows, clipped_counts
+from .counting import UnboundedRows, value_counts
 from .data import Bounds, RowMap
+from .data.bounds import Interval
 from .mechanisms import Channel
-from .privacy import GaussianRelease, PrivacyBudget
+from .privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
 from .randomness import Bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-COUNTS_NAME = "counts of clipped values"
+COUNTS_NAME = "counts of values within and beyond bounds"
+_NORM = "norm of a row"
 _COUNT_SHARE = 0.02  # of the squared budget
-_TIGHT = 0.02  # share of clipped values from which bounds are called tight
+_BINS = 16  # within the bounds
+_TIGHT = 0.02  # share of values beyond an end from which bounds are called tight
+_NEARLY_ALL = 0.98
+_WIDE = 2  # bins that hold nearly all values of a column whose bounds are called wide
 _SURE = 3.0  # stds of noise
-_SWAMPED = 0.25  # noise of a coefficient's effect over its column's bounds, in half-ranges of the target
+_LEAST_ROOM = 1.7  # half-width over std of values that are spread evenly
 
 
 @dataclass(frozen=True)
-class ClippedCounts:
-    """Released counts of values outside the bounds: below and above, for each column and then the target."""
+class SpreadCounts:
+    """Released counts of values: below the bounds, in each part of them, and above; the target's last."""
 
-    counts: Array  # (columns, 2)
+    names: tuple[str, ...]
+    intervals: tuple[Interval, ...]
+    counts: Array  # (columns, bins + 2)
     stddev: float
     n_rows: float
 
 
 def count_release(budget: PrivacyBudget) -> GaussianRelease:
-    """Return what counting clipped values costs of a whole (zero-out) budget."""
+    """Return what counting values costs of a whole (zero-out) budget."""
     return release_worth(budget, _COUNT_SHARE)
 
 
-def release_clipped(
+def release_spread(
     bounds: Bounds, row_map: RowMap, rows: UnboundedRows, release: GaussianRelease, bits: Bits
-) -> tuple[ClippedCounts, tuple[GaussianRelease, ...]]:
-    """Release how many values the bounds clip, and return what was recorded."""
-    channel = Channel([bits])
-    if bounds.features is None:
+) -> tuple[SpreadCounts, tuple[GaussianRelease, ...]]:
+    """Release how the values lie within and beyond their bounds, and return what was recorded."""
+    channel, source = Channel([bits]), rows.source
+    by_norm = bounds.features is None
+    names: tuple[str, ...] = source.columns or tuple(f"x{i}" for i in range(source.n_features))
+    if by_norm:
         assert bounds.x_norm is not None
-        features: Any = bounds.x_norm
+        names, intervals = (_NORM,), [(0.0, bounds.x_norm)]
     else:
-        features = bounds.in_order(rows.source.n_features, rows.source.columns)
-    exact = clipped_counts(rows, features, row_map.target)
-    columns = len(exact.value) // 2
-    noisy = channel.gaussian(exact, multiplier=release.multiplier)[0].reshape(columns, 2)
+        intervals = bounds.in_order(source.n_features, source.columns)
+    intervals.append(row_map.target)
+    exact = value_counts(rows, [_edges(pair) for pair in intervals], by_norm=by_norm)
+    noisy = channel.gaussian(exact, multiplier=release.multiplier)[0].reshape(len(intervals), _BINS + 2)
     recorded = tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
-    stddev = release.multiplier * math.sqrt(columns)
-    return ClippedCounts(noisy, stddev, rows.source.n_rows / rows.rows_per_unit), recorded
+    stddev = release.multiplier * math.sqrt(len(intervals))
+    n_rows = source.n_rows / rows.rows_per_unit
+    return SpreadCounts((*names, "target"), tuple(intervals), noisy, stddev, n_rows), recorded
 
 
-def advice_on_counts(names: Sequence[str], bounds: Bounds, clipped: ClippedCounts) -> list[str]:
-    """Return what the released counts say: one sentence for each end of a range that clips much."""
-    columns = ["norm of a row", "target"] if bounds.features is None else [*names, "target"]
+def advice_on_spread(spread: SpreadCounts) -> tuple[str, ...]:
+    """Return which bounds released counts show to be tight or wide, and what to do about it."""
     said = []
-    for name, pair in zip(columns, clipped.counts, strict=True):
-        for end, count in zip(("below the lower", "above the upper"), pair, strict=True):
-            share, spread = count / clipped.n_rows, clipped.stddev / clipped.n_rows
-            if share > _TIGHT + _SURE * spread:
+    noise = spread.stddev / spread.n_rows
+    for name, interval, counts in zip(spread.names, spread.intervals, spread.counts, strict=True):
+        for end, count in (("below the lower", counts[0]), ("above the upper", counts[-1])):
+            share = min(count / spread.n_rows, 1.0)
+            if share > _TIGHT + _SURE * noise:
                 said.append(
-                    f"about {min(share, 1.0):.1%} (+- {spread:.1%}) of the values of {name!r} lie {end} bound and were "
-                    "clipped: the bound is tight, and the fit bends to it. Widen it if that is not meant."
+                    f"about {share:.1%} (+- {noise:.1%}) of the values of {name!r} lie {end} bound and were clipped: "
+                    "the bound is tight, and the fit bends to it. Widen it if that is not meant."
                 )
-    if not said:
-        spread = clipped.stddev / clipped.n_rows
-        said.append(
-            f"no bound clips more than {_TIGHT:.0%} of the values, as far as noise of {spread:.1%} lets one tell."
-        )
-    return said
-
-
-def advice_on_noise(
-    names: Sequence[str], row_map: RowMap, stddevs: Sequence[float | None], intervals: Sequence[tuple[float, float]]
-) -> list[str]:
-    """Return which columns' bounds are too wide for the noise: its effect over them is a large part of the target's."""
-    half = 0.5 * (row_map.target[1] - row_map.target[0])
-    said = []
-    for name, stddev, (low, high) in zip(names, stddevs, intervals, strict=False):
-        if stddev is None:
-            continue
-        effect = stddev * 0.5 * (high - low) / half
-        if effect > _SWAMPED:
+        place = _holding_nearly_all(counts, spread)
+        if place is not None and name != _NORM:
+            low, high = (float(np.linspace(*interval, _BINS + 1)[end]) for end in (place, place + _WIDE))
             said.append(
-                f"the noise in the coefficient of {name!r} moves predictions by {min(effect, 99.0):.0%} of the "
-                "target's half-range between the middle and an end of its bounds. If most values fill a small part of "
-                f"[{low:g}, {high:g}], narrow it; else use more rows, a larger epsilon or fewer features."
+                f"nearly all values of {name!r} lie within [{low:g}, {high:g}], a small part of its bounds: they are "
+                "wide, and what the column says is damped. Narrow them."
             )
-    return said
+    if not said:
+        said.append(f"no bound is clearly tight or wide, as far as noise of {noise:.1%} of the rows lets one tell.")
+    return tuple(said)
 
 
-def room_for_width(row_map: RowMap, noise_multiplier: float, n_rows: int, *, tolerated: float = 0.1) -> float:
-    """Return how many times wider than its values each bound may be, from public numbers alone.
+def room_for_width(row_map: RowMap, releases: Sequence[Release], n_rows: float) -> float:
+    """Return about how many stds of its values the half-width of a column's bounds may be, from public numbers alone.
 
-    A column whose values have a std of its half-range over w has, in the rows that are summed, a std of one over w
-    times the row norm. Noise of the multiplier on a gradient of n rows then moves predictions, per std of the column,
-    by about multiplier times w times the row norm over n, in half-ranges of the target. This is the w at which that
-    is what is tolerated. Values spread evenly over their bounds have w = 1.7.
+    A column whose half-width is w stds adds n / (w times the row norm)^2 to the diagonal of X'X. What is added to it
+    for privacy, the floor of a sketch or damping of the size of the noise, is as large at this w; beyond, the column's
+    coefficient is damped to a small part of what it should be.
     """
-    return tolerated * n_rows / (noise_multiplier * row_map.row_norm)
+    floors = [release.floor for release in releases if isinstance(release, MixingRelease)]
+    multipliers = [release.multiplier for release in releases if isinstance(release, GaussianRelease)]
+    # Noise on X'X of a third of the squared budget, a usual part, times what makes it the norm of a noise matrix.
+    mu = math.sqrt(math.fsum(m**-2 for m in multipliers)) if multipliers else math.inf
+    damping = max(floors) if floors else math.sqrt(3.0 * 2.0 * row_map.n_coordinates) / mu
+    return math.sqrt(n_rows / damping) / row_map.row_norm
 
 
-def intervals_of(bounds: Bounds, n_features: int, columns: Sequence[str] | None) -> list[tuple[float, float]]:
-    """Return the declared range of each feature; none where only a norm is declared."""
-    if bounds.features is None:
-        return []
-    if isinstance(bounds.features, Mapping) and columns is None:
-        return list(bounds.features.values())
-    return bounds.in_order(n_features, columns)
+def advice_on_room(room: float) -> tuple[str, ...]:
+    """Return what to do where even values that fill their bounds are damped."""
+    if room >= _LEAST_ROOM:
+        return ()
+    return (
+        "for so few rows, or so small an epsilon, even columns whose values fill their bounds are damped: no bounds "
+        "can help. Use more rows, a larger epsilon or fewer features.",
+    )
+
+
+def _edges(interval: Interval) -> Array:
+    low, high = interval
+    inner = np.linspace(low, high, _BINS + 1)
+    inner[-1] = np.nextafter(high, math.inf)  # a value at the upper bound is within it
+    return np.concatenate(([-math.inf], inner, [math.inf]))
+
+
+def _holding_nearly_all(counts: Array, spread: SpreadCounts) -> int | None:
+    """Return where so few neighbouring parts of the bounds begin as are called wide, if they hold nearly all values."""
+    windows = np.convolve(counts[1:-1], np.ones(_WIDE), mode="valid")
+    best = int(np.argmax(windows))
+    rest = spread.n_rows - windows[best]
+    few = (1.0 - _NEARLY_ALL) * spread.n_rows
+    enough = windows[best] > 2.0 * _SURE * spread.stddev * math.sqrt(_WIDE)
+    return best if enough and rest < few + _SURE * spread.stddev * math.sqrt(_WIDE) else None

@@ -5,6 +5,7 @@ a row that is not finite, is counted nowhere. Counts are whole numbers in either
 belongs to depends on that row alone, so that their sensitivity holds of the program.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data import BoundedRows, RowSource
-from .data.bounds import Interval
 from .data.fixed_point import ONE, FixedPointSpan
 from .data.rows import BadRows, Numeric, check_total
 from .data.source import Array
@@ -30,31 +30,17 @@ class UnboundedRows:
     rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
 
 
-def value_counts(rows: UnboundedRows, edges: Sequence[Array]) -> Statistic:
+def value_counts(rows: UnboundedRows, edges: Sequence[Array], *, by_norm: bool = False) -> Statistic:
     """Return for each column, the target last, how many values lie between its rising edges, in one long vector.
 
     One row moves one count of each column by 1, that is the vector by the root of the number of columns. A value on an
-    edge counts to the right of it, one beyond the ends to the first or the last count.
+    edge counts to the right of it, one beyond the ends to the first or the last count. With ``by_norm`` the norm of a
+    row's features is the only column beside the target.
     """
-    total = rows.source.total(_value_counts, tuple(edges))
+    total = rows.source.total(_value_counts, tuple(edges), by_norm)
     counts, bad = total.values
     check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
     return per_unit(_counted(counts, rows.numeric, len(edges)), rows.rows_per_unit)
-
-
-def clipped_counts(rows: UnboundedRows, features: Sequence[Interval] | float, target: Interval) -> Statistic:
-    """Return how many values lie below and above the range of each feature, the target last, in one long vector.
-
-    One row moves one of the two counts of each column by at most 1, that is the vector by the root of the number of
-    columns. Where ``features`` is a largest norm, rows that exceed it are counted as those of one column.
-    """
-    by_norm = isinstance(features, float)
-    intervals = [(-math.inf, features)] if isinstance(features, float) else list(features)
-    ends = np.array([*intervals, target])
-    total = rows.source.total(_clipped_counts, by_norm, ends)
-    counts, bad = total.values
-    check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
-    return per_unit(_counted(counts, rows.numeric, len(ends)), rows.rows_per_unit)
 
 
 def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
@@ -75,25 +61,21 @@ def _counted(counts: Array, numeric: Numeric, columns: int) -> Statistic:
     return Statistic(counts * np.int64(ONE), float(root), 1.0 / ONE)
 
 
-def _value_counts(features: Array, target: Array, edges: tuple[Array, ...]) -> tuple[Array, ...]:
+def _value_counts(features: Array, target: Array, edges: tuple[Array, ...], by_norm: bool) -> tuple[Array, ...]:
     good = np.isfinite(features).all(axis=1) & np.isfinite(target)
-    values = [*features[good].T, target[good]]
+    rows = features[good]
+    values = [_norms(rows) if by_norm else rows.T, target[None, good]]
     counts = [
         np.bincount(np.searchsorted(ends[1:-1], column, side="right"), minlength=len(ends) - 1)
-        for column, ends in zip(values, edges, strict=True)
+        for column, ends in zip(itertools.chain(*values), edges, strict=True)
     ]
     return np.concatenate(counts).astype(np.int64), np.array(len(good) - int(good.sum()))
 
 
-def _clipped_counts(features: Array, target: Array, by_norm: bool, ends: Array) -> tuple[Array, ...]:
-    good = np.isfinite(features).all(axis=1) & np.isfinite(target)
-    values = features[good].astype(np.float64, copy=False)
-    if by_norm:
-        with np.errstate(over="ignore"):
-            values = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
-    values = np.column_stack((values, target[good]))
-    counts = np.stack(((values < ends[:, 0]).sum(axis=0), (values > ends[:, 1]).sum(axis=0)), axis=1)
-    return counts.ravel().astype(np.int64), np.array(len(good) - int(good.sum()))
+def _norms(rows: Array) -> Array:
+    rows = rows.astype(np.float64)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))[None]
 
 
 def _norm_counts(span: Span | FixedPointSpan, n_features: int, edges: Array) -> tuple[Array, ...]:

@@ -22,12 +22,12 @@ from .algorithms.alongside import (
 from .algorithms.options import share as checked_share
 from .bounds_advice import (
     COUNTS_NAME,
-    ClippedCounts,
-    advice_on_counts,
-    advice_on_noise,
+    SpreadCounts,
+    advice_on_room,
+    advice_on_spread,
     count_release,
-    intervals_of,
-    release_clipped,
+    release_spread,
+    room_for_width,
 )
 from .counting import UnboundedRows
 from .data import BoundedRows, Bounds, RowMap, RowSource
@@ -38,7 +38,7 @@ from .feature_map import FeatureMap, mapped_bounds
 from .inference import Inference, infer
 from .ledger import BudgetLedger, Entry
 from .paid_bounds import PaidBounds, release_bounds
-from .privacy import GaussianRelease, Neighbours, PrivacyBudget
+from .privacy import GaussianRelease, MixingRelease, Neighbours, PrivacyBudget
 from .privacy.budget import delta_from_rule
 from .privacy.certificate import certify
 from .randomness import Bits, streams
@@ -60,7 +60,7 @@ class Request:
     bounds: Any
     feature_map: FeatureMap | None = None
     fit_intercept: bool = True
-    method: str = "ihm"
+    method: str = "adaptive"
     numeric: str = "auto"
     accounting: str = "exact"
     neighbours: str = "zero-out"
@@ -137,7 +137,7 @@ class Outcome:
     row_map: RowMap
     paid: tuple[GaussianRelease, ...]  # as recorded
     paid_names: tuple[str, ...]
-    clipped: ClippedCounts | None
+    spread: SpreadCounts | None  # of values within and beyond the bounds
     measured: one_step.Measured | None  # what intervals are made of
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
@@ -167,6 +167,8 @@ def prepare(request: Request, source: RowSource) -> Prepared:
         step = one_step.plan(whole, n_rows=n_units, n_features=n_coordinates, budget_share=share)
         paid = (*paid, *step.releases)
     plan = _plan(request, method, budget, relation, n_units, n_coordinates, paid)
+    if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in plan.releases):
+        raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
     numeric = _numeric(request, method, n_coordinates)
     if numeric == "exact" and not isinstance(plan, StagedPlan):
         certify((*paid, *plan.releases), budget, relation=relation)  # and again of what was recorded
@@ -184,10 +186,10 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
     with one_blas_thread():
         bounds, paid, paid_names = _settled_bounds(prepared, bits[0])
         row_map = _row_map(bounds, request, prepared.source)
-        clipped = None
+        spread = None
         if request.count_clipped:
             release = prepared.paid[len(paid)]
-            clipped, recorded = release_clipped(bounds, row_map, _unbounded(prepared), release, bits[0])
+            spread, recorded = release_spread(bounds, row_map, _unbounded(prepared), release, bits[0])
             paid, paid_names = (*paid, *recorded), (*paid_names, COUNTS_NAME)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run(rows, plan, bits)
@@ -208,7 +210,7 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
         )
     exact = prepared.numeric == "exact"
     proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, paid, paid_names, clipped, measured, spent, proved, bits[0].seeded, entry)
+    return Outcome(fit, bounds, row_map, paid, paid_names, spread, measured, spent, proved, bits[0].seeded, entry)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
@@ -273,7 +275,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         unit=prepared.request.unit,
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
-        advice=_advice(prepared, outcome, names, stddevs),
+        advice=_advice(prepared, outcome),
         staged=fit.stages is not None,
         versions=versions(),
     )
@@ -308,14 +310,10 @@ def _unbounded(prepared: Prepared) -> UnboundedRows:
     return UnboundedRows(prepared.source, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
 
 
-def _advice(
-    prepared: Prepared, outcome: Outcome, names: Sequence[str], stddevs: Sequence[float | None]
-) -> tuple[str, ...]:
+def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
     """Return what public and released numbers say of the bounds."""
-    bounds, source = outcome.bounds, prepared.source
-    intervals = intervals_of(bounds, source.n_features, source.columns)
-    said = advice_on_noise(names, outcome.row_map, stddevs, intervals)
-    return (*said, *(advice_on_counts(names, bounds, outcome.clipped) if outcome.clipped is not None else ()))
+    room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
+    return (*advice_on_room(room), *(advice_on_spread(outcome.spread) if outcome.spread is not None else ()))
 
 
 def _row_map(bounds: Bounds, request: Request, source: RowSource) -> RowMap:

@@ -1,0 +1,99 @@
+"""Advice on bounds: tight ones show in paid counts, wide ones in the noise, and both say what to do."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, PrivateLinearRegression
+from dpols.algorithms import ALGORITHMS
+from dpols.bounds_advice import COUNTS_NAME, room_for_width
+from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
+from dpols.privacy.gaussian import gaussian_multiplier
+
+
+def rows(n=20_000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0.0, 1.0, (n, 2))
+    return X, X @ (1.0, 2.0) + rng.normal(0.0, 0.5, n)
+
+
+def report(bounds, n=20_000, **parameters):
+    return PrivateLinearRegression(1.0, 1e-6, bounds, random_state=0, **parameters).fit(*rows(n)).privacy_report_
+
+
+def test_tight_bounds_are_found_by_counting():
+    found = report(Bounds(features=[(-4, 4), (-4, 1)], target=(-8, 8)), count_clipped=True)
+    (said,) = found.advice
+    assert "'x1'" in said
+    assert "above the upper bound" in said
+    share = float(said.split("about ")[1].split("%")[0])
+    assert abs(share - 15.9) < 2.0  # a normal exceeds one std so often
+    assert "Advice" in found.to_text()
+
+
+def test_bounds_that_clip_little_are_said_to():
+    (said,) = report(Bounds(features=[(-4, 4), (-4, 4)], target=(-10, 10)), count_clipped=True).advice
+    assert "no bound is clearly tight or wide" in said
+
+
+def test_a_norm_that_clips_is_found_too():
+    (said,) = report(Bounds(x_norm=1.0, y_abs=10.0), count_clipped=True).advice
+    assert "'norm of a row'" in said
+
+
+def test_counting_is_charged_and_nothing_is_counted_unasked():
+    bounds = Bounds(features=[(-4, 4), (-4, 4)], target=(-10, 10))
+    counted, plain = report(bounds, count_clipped=True), report(bounds)
+    assert COUNTS_NAME in [line.what for line in counted.lines]
+    assert COUNTS_NAME not in [line.what for line in plain.lines]
+    assert plain.advice == ()
+    assert epsilon_of(counted.releases, 1e-6) <= 1.0
+    whole = gaussian_multiplier(PrivacyBudget(1.0, 1e-6))
+    (release,) = [line.release for line in counted.lines if line.what == COUNTS_NAME]
+    assert isinstance(release, GaussianRelease)
+    np.testing.assert_allclose((whole / release.multiplier) ** 2, 0.02)
+
+
+@pytest.mark.parametrize("numeric", ["exact", "float"])
+def test_counts_are_noisy_and_differ_between_fits(numeric):
+    bounds = Bounds(features=[(-4, 4), (-4, 1)], target=(-8, 8))
+    X, y = rows()
+    said = {
+        PrivateLinearRegression(1.0, 1e-6, bounds, count_clipped=True, numeric=numeric).fit(X, y).privacy_report_.advice
+        for _ in range(8)
+    }
+    assert len(said) > 1
+
+
+def test_bounds_far_too_wide_are_found_by_counting():
+    found = report(Bounds(features=[(-4, 4), (-100, 100)], target=(-10, 10)), count_clipped=True)
+    (said,) = found.advice
+    assert "'x1'" in said
+    assert "Narrow them" in said
+    low, high = (float(end) for end in re.search(r"\[(.*), (.*)\]", said).groups())
+    assert (low, high) == (-12.5, 12.5)
+
+
+def test_where_no_bounds_can_help_the_report_says_so_from_public_numbers():
+    bounds = Bounds(features=[(-4, 4), (-4, 4)], target=(-10, 10))
+    (said,) = report(bounds, n=100).advice
+    assert "no bounds can help" in said
+    assert report(bounds, n=20_000).advice == ()
+
+
+@pytest.mark.parametrize("method", ["ihm", "adaptive", "adassp", "linmix"])
+def test_the_public_room_for_width_foretells_where_a_coefficient_is_damped(method):
+    X, y = rows(20_000)
+    budget = PrivacyBudget(1.0, 1e-6)
+    releases = ALGORITHMS[method].plan(budget, n_rows=len(y), n_features=3).releases
+    row_map = Bounds(features=[(-1, 1)] * 2, target=(-10, 10)).row_map(n_features=2, columns=None, fit_intercept=True)
+    room = room_for_width(row_map, releases, len(y))
+    assert 5 < room < 50
+
+    def coefficient(width, seed):
+        bounds = Bounds(features=[(-4, 4), (-width, width)], target=(-10, 10))
+        return PrivateLinearRegression(1.0, 1e-6, bounds, method=method, random_state=seed).fit(X, y).coef_[1]
+
+    assert np.median([coefficient(max(0.35 * room, 3.5), seed) for seed in range(5)]) > 1.4  # of 2
+    assert np.median([coefficient(6.0 * room, seed) for seed in range(5)]) < 0.7

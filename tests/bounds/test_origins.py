@@ -1,0 +1,129 @@
+"""Bounds from reference tables, from files and, unsafely, from the data: what they are, and what the report says."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, PrivateLinearRegression
+from dpols.errors import BoundsError
+from dpols.report import PrivacyReport
+
+
+def rows(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform((0.0, -5.0), (10.0, 5.0), (n, 2))
+    return X, X @ (1.0, 2.0) + rng.normal(0.0, 0.1, n)
+
+
+def test_a_reference_gives_its_ranges_with_a_margin():
+    X, y = rows()
+    bounds = Bounds.from_reference(X, target=y, margin=0.25)
+    for (low, high), column in zip([*bounds.features, bounds.target], [*X.T, y], strict=True):
+        width = column.max() - column.min()
+        np.testing.assert_allclose((low, high), (column.min() - 0.25 * width, column.max() + 0.25 * width))
+    assert bounds.origin == "reference"
+    assert Bounds.from_reference(X).target is None
+
+
+def test_missing_values_of_a_reference_are_passed_over():
+    X, y = rows()
+    X[3, 0], y[5] = np.nan, np.inf
+    bounds = Bounds.from_reference(X, target=y, margin=0.0)
+    np.testing.assert_allclose(bounds.features[0], (np.nanmin(X[:, 0]), np.nanmax(X[:, 0])))
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_gives_bounds_by_name_and_the_order_of_blocks_is_no_matter(library):
+    module = pytest.importorskip(library)
+    rng = np.random.default_rng(1)
+    columns = {"a": rng.normal(size=40_000), "b": rng.normal(size=40_000), "y": rng.normal(size=40_000)}
+    table = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    bounds = Bounds.from_reference(table, target="y", margin=0.0)
+    assert bounds.features == {name: (columns[name].min(), columns[name].max()) for name in ("a", "b")}
+    assert bounds.target == (columns["y"].min(), columns["y"].max())
+
+
+def test_a_constant_column_of_a_reference_is_named():
+    X, y = rows()
+    X[:, 1] = 7.0
+    with pytest.raises(BoundsError, match="column '1' is constant"):
+        Bounds.from_reference(X, target=y)
+    with pytest.raises(BoundsError, match="margin=-1"):
+        Bounds.from_reference(X, target=y, margin=-1)
+
+
+def test_bounds_are_not_read_from_the_data_unless_that_is_called_unsafe():
+    X, y = rows()
+    for asked in ({}, {"unsafe_from_data": False}, {"unsafe_from_data": 1}):
+        with pytest.raises(BoundsError, match="unsafe_from_data=True"):
+            Bounds.from_data(X, target=y, **asked)
+
+
+def test_a_fit_with_bounds_from_the_data_says_so_in_the_first_line():
+    X, y = rows()
+    bounds = Bounds.from_data(X, target=y, unsafe_from_data=True)
+    assert bounds.target == (y.min(), y.max())
+    report = PrivateLinearRegression(1.0, 1e-6, bounds).fit(X, y).privacy_report_
+    assert report.private is False
+    assert report.to_text().splitlines()[0].startswith("NOT PRIVATE: the bounds were read from the data")
+    assert report.to_dict()["private"] is False
+    assert PrivacyReport.from_dict(report.to_dict()) == report
+    assert "NOT PRIVATE" in report.to_markdown()
+    assert "NOT PRIVATE" in report.to_html()
+    seeded = PrivateLinearRegression(1.0, 1e-6, bounds, random_state=0).fit(X, y).privacy_report_
+    assert re.match("NOT PRIVATE: random_state .* Also, the bounds were read", seeded.to_text())
+
+
+def test_where_bounds_come_from_is_in_the_report():
+    X, y = rows()
+    declared = Bounds(features=[(0, 10), (-5, 5)], target=(-20, 20))
+    for bounds, said in (
+        (declared, "Declared bounds"),
+        (Bounds.from_reference(*rows(seed=1)[:1], target=rows(seed=1)[1]), "a table that was declared to be public"),
+    ):
+        report = PrivateLinearRegression(1.0, 1e-6, bounds).fit(X, y).privacy_report_
+        assert report.private
+        assert said in report.to_text()
+        assert said in report.to_html()
+
+
+def write(tmp_path, text):
+    path = tmp_path / "bounds.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_table_of_bounds_is_read(tmp_path):
+    path = write(tmp_path, "column,low,high,comment\nage,18,90,years\ncost,0,2.5e4,\nbmi,15,50,\n")
+    expected = {"age": (18.0, 90.0), "bmi": (15.0, 50.0)}
+    assert Bounds.from_file(path, target="cost") == Bounds(features=expected, target=(0.0, 25000.0))
+    path = write(tmp_path, "\ufeffhigh,column,low\n1,target,0\n2,a,1\n")
+    assert Bounds.from_file(path) == Bounds(features={"a": (1.0, 2.0)}, target=(0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no column 'column'"),
+        ("column,low\na,1\n", "no column 'high'"),
+        ("column,low,high\na,1,2\n", "no row for the target 'y'"),
+        ("column,low,high\ny,1,2\n", "no feature"),
+        ("column,low,high\ny,1,2\na,1,\n", "line 3: high='' must be a number"),
+        ("column,low,high\ny,1,2\na,x,2\n", "line 3: low='x' must be a number"),
+        ("column,low,high\ny,1,2\na,3,2\n", "line 3: low must be less than high"),
+        ("column,low,high\ny,1,2\na,1,2\na,1,2\n", "line 4: 'a' must be a column's name, once each"),
+        ("column,low,high\ny,1,2\na,nan,2\n", "line 3: low must be less"),
+        ("column,low,high\ny,1,2\na,-inf,2\n", "must be finite"),
+    ],
+)
+def test_what_is_wrong_in_a_table_of_bounds_is_named(tmp_path, text, message):
+    with pytest.raises(BoundsError, match=message):
+        Bounds.from_file(write(tmp_path, text), target="y")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "bounds.csv").write_bytes(b"column,low,high\n\xff\xfe,1,2\n")
+    with pytest.raises(BoundsError, match="not a CSV file in UTF-8"):
+        Bounds.from_file(tmp_path / "bounds.csv")

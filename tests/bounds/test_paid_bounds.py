@@ -1,0 +1,234 @@
+"""Bounds that a fit pays for: what they cost, what they find, and that one row moves them no more than declared."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpols import Bounds, PaidBounds, PrivacyBudget, PrivateLinearRegression
+from dpols.algorithms import ALGORITHMS
+from dpols.algorithms.alongside import plan_alongside
+from dpols.audit.replay import replay_program, without_row
+from dpols.counting import UnboundedRows
+from dpols.data import ArraySource, BoundedRows
+from dpols.errors import BoundsError, BudgetExceeded, DataError
+from dpols.paid_bounds import release_bounds
+from dpols.privacy import epsilon_of
+from dpols.randomness import streams
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
+BUDGET = PrivacyBudget(1.0, 1e-6)
+
+
+def skewed(n=100_000, seed=0):
+    """Columns as users have them: money, years, flags, something centred, and mostly zeros."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "income": rng.lognormal(9.0, 1.0, n),
+            "year": rng.uniform(1950.0, 2010.0, n),
+            "flag": rng.integers(0, 2, n).astype(float),
+            "score": rng.normal(0.0, 1.0, n),
+            "gains": np.where(rng.random(n) < 0.9, 0.0, rng.lognormal(8.0, 1.0, n)),
+        }
+    )
+    table["y"] = 0.5 * table["income"] + 150.0 * (table["year"] - 1980.0) + 3000.0 * table["score"]
+    table["y"] += 4000.0 * table["flag"] + rng.normal(0.0, 2000.0, n)
+    return table
+
+
+def released(table, paid, *, budget=BUDGET, seed=0, numeric="exact", fit_intercept=True):
+    features, target = table.drop(columns="y"), table["y"]
+    source = ArraySource(features.to_numpy(), target.to_numpy(), tuple(features.columns))
+    planned = paid.releases(budget, source.n_features)
+    bounds, recorded = release_bounds(
+        paid,
+        planned,
+        UnboundedRows(source, "raise", numeric),
+        fit_intercept=fit_intercept,
+        bits=streams(seed, 1)[0],
+    )
+    assert recorded == planned
+    return bounds
+
+
+@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_keep_nearly_all_values_and_are_not_much_wider_than_they_are(numeric, seed):
+    table = skewed(seed=seed)
+    bounds = released(table, PaidBounds(), numeric=numeric, seed=seed)
+    pairs = {**bounds.features, "y": bounds.target}
+    for name, (low, high) in pairs.items():
+        values = table[name]
+        assert ((values < low) | (values > high)).mean() < 0.03, name
+        wide = np.quantile(values, 0.999) - np.quantile(values, 0.001)
+        assert high - low < 3.0 * wide, name
+    assert 1.0 < bounds.x_norm <= np.sqrt(5.0)
+    assert bounds.origin == "paid"
+
+
+def test_outer_limits_help_and_are_kept():
+    table = skewed(20_000)
+    outer = {"income": (0, 1e9), "year": (1900, 2100), "flag": (0, 1), "score": None, "gains": (0, 1e9)}
+    bounds = released(table, PaidBounds(features=outer, target=(-1e9, 1e9)))
+    for name, limits in outer.items():
+        if limits is not None:
+            assert limits[0] <= bounds.features[name][0] < bounds.features[name][1] <= limits[1]
+    assert bounds.features["income"][1] < 1e6
+    assert bounds.features["year"][0] >= 1900
+    assert abs(bounds.target[1]) < 1e6
+
+
+def test_a_column_of_which_nothing_is_seen_gets_bounds_that_leave_it_out():
+    table = skewed(20_000)
+    table["gains"] = 0.0
+    bounds = released(
+        table, PaidBounds(features={"gains": (0, 1e6), **dict.fromkeys(["income", "year", "flag", "score"])})
+    )
+    assert bounds.features["gains"] == (-1e6, 1e6)
+
+
+def test_too_few_rows_still_give_bounds():
+    for n in (1, 10, 300):
+        bounds = released(skewed(n), PaidBounds(), seed=n)
+        assert all(low < high for low, high in [*bounds.features.values(), bounds.target])
+
+
+@pytest.mark.parametrize("method", sorted(ALGORITHMS))
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
+def test_a_fit_with_paid_bounds_costs_what_was_asked(method, relation):
+    table = skewed(3000)
+    model = PrivateLinearRegression(
+        2.0, 1e-5, PaidBounds(share=0.3), method=method, neighbours=relation, numeric="float", random_state=0
+    ).fit(table, "y")
+    report = model.privacy_report_
+    assert report.spent_epsilon <= 2.0
+    assert report.spent_epsilon >= 1.99
+    assert report.bounds_origin == "paid"
+    assert [line.what for line in report.lines][:3] == [
+        "counts of values by magnitude",
+        "counts of values between even edges",
+        "counts of norms of rows",
+    ]
+    if not report.staged:
+        assert epsilon_of(report.releases, 1e-5, relation=relation) == pytest.approx(report.spent_epsilon)
+
+
+def test_a_share_of_the_budget_goes_to_the_bounds_and_the_rest_to_the_method():
+    table = skewed(3000)
+    shares = []
+    for share in (0.05, 0.4):
+        model = PrivateLinearRegression(1.0, 1e-6, PaidBounds(share=share), method="adassp", random_state=0)
+        multipliers = [r.multiplier for r in model.fit(table, "y").privacy_report_.releases]
+        squared = np.array(multipliers, dtype=float) ** -2.0
+        shares.append(squared[:3].sum() / squared.sum())
+    np.testing.assert_allclose(shares, (0.05, 0.4), rtol=1e-6)
+
+
+def test_a_fit_with_paid_bounds_is_close_to_one_with_good_public_bounds():
+    table = skewed()
+    features = table.drop(columns="y")
+    good = Bounds(
+        features={"income": (0, 1.2e5), "year": (1950, 2010), "flag": (0, 1), "score": (-3, 3), "gains": (0, 5e4)},
+        target=(-1e4, 7e4),
+    )
+    wide = Bounds(features=dict.fromkeys(features.columns, (-1e6, 1e6)), target=(-1e6, 1e6))
+
+    def error(bounds, seed):
+        model = PrivateLinearRegression(1.0, 1e-6, bounds, method="adaptive", random_state=seed).fit(table, "y")
+        return float(np.sqrt(np.mean((model.predict(features) - table["y"]) ** 2)))
+
+    paid = np.median([error(PaidBounds(), seed) for seed in range(3)])
+    public = np.median([error(good, seed) for seed in range(3)])
+    assert public < 2600.0  # the noise in the data is 2000
+    assert paid < 1.35 * public
+    assert error(wide, 0) > 2.0 * paid
+
+
+numbers = st.one_of(st.sampled_from([0.0, 1e-300, -1.0, 5.0, 1e9, -1e308, 1e308]), st.floats(-100.0, 100.0))
+tables = st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6).map(np.array)
+
+
+@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("method", ["ihm", "adaptive", "adassp", "linmix"])
+@settings(max_examples=15)
+@given(table=tables, row=st.integers(0, 5), seed=st.integers(0, 3))
+def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, numeric, table, row, seed):
+    paid, row = PaidBounds(features=[(0.0, 10.0), None], share=0.2), row % len(table)
+    planned = paid.releases(BUDGET, 2)
+    plan = plan_alongside(ALGORITHMS[method], BUDGET, planned, n_rows=len(table), n_features=3)
+
+    def program(rows, bits):
+        unbounded = UnboundedRows(rows.source, "zero", numeric)
+        bounds, recorded = release_bounds(paid, planned, unbounded, fit_intercept=True, bits=bits[0])
+        row_map = bounds.row_map(n_features=2, columns=None, fit_intercept=True)
+        fit = ALGORITHMS[method].run(BoundedRows(rows.source, row_map, "zero", numeric), plan, bits)
+        limits = np.array([*bounds.features, bounds.target])
+        return SimpleNamespace(
+            theta=fit.theta, transcript={**fit.transcript, "limits": limits}, releases=(*recorded, *fit.releases)
+        )
+
+    features, target = table[:, :-1], table[:, -1]
+    outer = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=True)
+    pair = [
+        BoundedRows(ArraySource(*arrays), outer, "zero", numeric)
+        for arrays in ((features, target), without_row(features, target, row))
+    ]
+    report = replay_program(program, *pair, bits=streams(seed, 1))
+    assert len(report.calls) >= 4
+    assert report.same_path
+    assert report.same_output
+    assert report.accounted
+    assert all(call.within for call in report.calls)
+
+
+def test_a_release_that_was_not_charged_is_refused(monkeypatch):
+    """The fit accounts for what the channel recorded, not for what the bounds say they released."""
+    table = skewed(2000)
+
+    def cheap(self, budget, n_features):
+        return tuple(type(r)(10.0 * r.multiplier) for r in original(self, budget, n_features))
+
+    original = PaidBounds.releases
+    real = release_bounds
+
+    def dear(paid, releases, *args, **kwargs):
+        return real(paid, tuple(type(r)(r.multiplier / 30.0) for r in releases), *args, **kwargs)
+
+    monkeypatch.setattr(PaidBounds, "releases", cheap)
+    PrivateLinearRegression(1.0, 1e-6, PaidBounds(), random_state=0).fit(table, "y")
+    monkeypatch.setattr("dpols.fitting.release_bounds", dear)
+    with pytest.raises(BudgetExceeded):
+        PrivateLinearRegression(1.0, 1e-6, PaidBounds(), random_state=0).fit(table, "y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"share": 0.0}, "share=0.0"),
+        ({"share": 1.0}, "share=1.0"),
+        ({"keep": 1.5}, "keep=1.5"),
+        ({"features": "age"}, "features='age'"),
+        ({"features": {"age": (5, 1)}}, "low < high"),
+        ({"target": (0, np.inf)}, "finite"),
+        ({"resolution": 1.0, "largest": 0.5}, "less than largest"),
+        ({"resolution": -1.0}, "resolution=-1.0"),
+    ],
+)
+def test_wrong_declarations_are_named(arguments, message):
+    with pytest.raises(BoundsError, match=message):
+        PaidBounds(**arguments)
+
+
+def test_columns_must_be_those_of_the_data_and_nothing_is_released_if_not():
+    table = skewed(100)
+    with pytest.raises(BoundsError, match="no bounds for column"):
+        PrivateLinearRegression(1.0, 1e-6, PaidBounds(features={"income": None})).fit(table, "y")
+    with pytest.raises(BoundsError, match="has 1 bounds"):
+        PrivateLinearRegression(1.0, 1e-6, PaidBounds(features=[None])).fit(table.drop(columns="y"), table["y"])
+    table.loc[3, "income"] = np.nan
+    with pytest.raises(DataError, match="1 of 100 rows"):
+        PrivateLinearRegression(1.0, 1e-6, PaidBounds()).fit(table, "y")
