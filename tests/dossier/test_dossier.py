@@ -59,7 +59,7 @@ FACTS = (
 
 
 def test_both_pages_say_all_that_matters():
-    report = fit()
+    report = fit(method="ihm")
     page, markdown = Page(report.to_html()).text, re.sub(r"\\(.)", r"\1", report.to_markdown())
     for fact in FACTS:
         assert fact in page, fact
