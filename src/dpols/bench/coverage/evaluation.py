@@ -4,6 +4,7 @@ import json
 import math
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
@@ -136,7 +137,8 @@ def _results(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[Batch, dict[
     if jobs == 1:
         yield from ((batch, run_batch(batch)) for batch in batches)
         return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent) as pool:
         waiting: dict[Future[dict[float, Cell]], Batch] = {}
         try:
             for batch in batches:
@@ -153,6 +155,18 @@ def _results(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[Batch, dict[
 def _finished(waiting: dict[Future[dict[float, Cell]], Batch]) -> Iterator[tuple[Batch, dict[float, Cell]]]:
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
         yield waiting.pop(future), future.result()
+
+
+def _end_with_parent() -> None:
+    """End this worker with its parent, also where the parent is killed and cannot say so."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _key(batch: Batch) -> str:
