@@ -204,4 +204,6 @@ def test_nothing_costs_nothing():
     caps = Caps.of(PrivacyBudget(1.0, 1e-6))
     assert charge([], caps) == charge([OpaqueRelease(0.0), FailureAllowance(0.0)], caps) == Charge()
     assert filter_charge([], caps) == Charge()
+    for faint in (GaussianRelease(math.inf), MixingRelease(5, math.inf), MixingRelease(5, 1e70)):
+        assert charge([faint, MixingRelease(2, 1e75)], caps).gaussian < 1e-12
     assert mixing_delta(MixingRelease(1, 1e6), 1.0) < 1e-6

@@ -37,7 +37,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _NODES = 128
 # Relative margins that cover the rounding of the accountant and of the Gaussian curve.
 _ROUNDING, _CANCELLATION = 2e-9, 1e-14
-_MOST_SHARES = 1e6
+_LEAST_SHARE, _MOST_SHARES = 1e-18, 1e6
 _FARTHEST = 1e6
 
 
@@ -133,7 +133,7 @@ def _least_share(releases: tuple[Release, ...], multiplier: float, leak: float) 
     if at_zero >= 1.0:
         return math.inf
     # At eps = 0 alone the ratio must be so large; this says how deep into the tail the curve is needed.
-    least = max((2.0 * float(ndtri(0.5 + 0.5 * at_zero)) * multiplier) ** 2, 1e-15)
+    least = max((2.0 * float(ndtri(0.5 + 0.5 * at_zero)) * multiplier) ** 2, _LEAST_SHARE)
     curve = _curve(releases, 1e-3 * leak * min(least, 1.0))
     if curve is None:
         return math.inf
@@ -147,7 +147,7 @@ def _least_share(releases: tuple[Release, ...], multiplier: float, leak: float) 
         low, high = high, 2.0 * high
         if high > _MOST_SHARES:
             return math.inf
-    while covered(low):
+    while covered(low) and low > _LEAST_SHARE:
         low, high = 0.5 * low, low
     while high - low > 1e-9 * high:
         middle = 0.5 * (low + high)
