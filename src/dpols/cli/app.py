@@ -8,6 +8,7 @@ import typer
 from ..errors import ParameterError
 from .audit import audit
 from .bench import bench
+from .bounds_check import bounds_check
 from .bounds_template import bounds_template
 from .cost import cost
 from .demo import demo
@@ -16,6 +17,7 @@ from .guarantee import guarantee
 from .ledger import ledger
 from .predict import predict
 from .report import report
+from .summary import summary
 from .verify import verify
 
 # Bad usage has a base class that typer exports only through its children.
@@ -41,7 +43,7 @@ def dpols(
         typer.echo(context.get_help())
 
 
-for command in (fit, predict, report, verify, bounds_template, cost, guarantee, demo, audit):
+for command in (fit, predict, summary, report, verify, bounds_template, bounds_check, cost, guarantee, demo, audit):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
 app.add_typer(bench, name="bench")

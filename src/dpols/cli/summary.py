@@ -1,0 +1,59 @@
+"""``dpols summary``: a saved model's coefficients with their standard errors and intervals."""
+
+import json as json_format
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ParameterError
+from . import options as given
+from .console import out as console
+from .output import check_output, write_text
+
+if TYPE_CHECKING:
+    from ..summary import Summary
+
+
+class Target(StrEnum):
+    POPULATION = "population"
+    DATA = "data"
+
+
+_FORMATS: dict[str, "Callable[[Summary], str]"] = {
+    ".html": lambda summary: summary.to_page(),
+    ".txt": lambda summary: f"{summary}\n",
+    ".json": lambda summary: f"{_json(summary)}\n",
+}
+
+
+def summary(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help='Model file written by "dpols fit --inference".')],
+    alpha: Annotated[float, typer.Option(help="One minus the level of the intervals.")] = 0.05,
+    target: Annotated[
+        Target, typer.Option(help="What intervals are for: the population, or least squares on the data itself.")
+    ] = Target.POPULATION,
+    out: Annotated[Path | None, typer.Option(help="File to write instead: .html, .txt or .json, by its name.")] = None,
+    json: given.Json = False,
+) -> None:
+    """Show coefficients with standard errors and intervals, or why there are none. It costs no budget."""
+    from ..estimators import PrivateLinearRegression
+
+    found = PrivateLinearRegression.load(model).summary(alpha, target=target.value)
+    if out is not None:
+        if out.suffix.lower() not in _FORMATS:
+            raise ParameterError(f"--out {str(out)!r} must end in {', '.join(_FORMATS)}, which says what to write.")
+        check_output(out, inputs=(model,))
+        write_text(out, [_FORMATS[out.suffix.lower()](found)])
+    if json:
+        typer.echo(_json(found))
+    elif out is None:
+        typer.echo(str(found))
+    else:
+        console.print(f"Summary saved to {out}", soft_wrap=True)
+
+
+def _json(summary: "Summary") -> str:
+    return json_format.dumps(summary.to_dict(), indent=2, allow_nan=False)
