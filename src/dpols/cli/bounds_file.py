@@ -1,7 +1,7 @@
 """The bounds file: TOML with a table ``[target]`` and a table ``[features.NAME]`` for each feature.
 
 Each table has ``low`` and ``high``, or ``categories``; `dpols.feature_map.toml` lists what else it may have. Only the
-columns that the file names are used.
+columns that the file names are used. A CSV file with the columns ``column``, ``low`` and ``high`` does as well.
 """
 
 import tomllib
@@ -37,10 +37,12 @@ _CATEGORIES = '# categories = ["FIRST", "SECOND"]\n'
 _EITHER = f"{_LIMITS}# or {_CATEGORIES[2:]}"
 
 
-def read_feature_map(path: Path) -> "FeatureMap":
-    """Return what a file declares, as a feature map."""
+def read_feature_map(path: Path, target: str | None = None) -> "FeatureMap":
+    """Return what a file declares, as a feature map; a CSV file has a row for each column, also for the target."""
     from ..feature_map.toml import feature_map_from_toml
 
+    if path.suffix.lower() == ".csv":
+        return _from_table(path, target)
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also of numbers too long and tables too deep for Python
@@ -49,6 +51,15 @@ def read_feature_map(path: Path) -> "FeatureMap":
         return feature_map_from_toml(document)
     except BoundsError as error:
         raise BoundsError(f"bounds file {str(path)!r}: {error}") from None
+
+
+def _from_table(path: Path, target: str | None) -> "FeatureMap":
+    from ..data import Bounds
+    from ..feature_map import FeatureMap, Numeric
+
+    table = Bounds.from_file(path, target=target)
+    assert isinstance(table.features, Mapping)
+    return FeatureMap({name: Numeric(*pair) for name, pair in table.features.items()}, target=table.target)
 
 
 def read_bounds(path: Path) -> "Bounds":

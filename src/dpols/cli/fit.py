@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from ..errors import BoundsError, ParameterError
 from . import options as given
 from .bounds_file import plain_bounds, read_feature_map
 from .console import out as console
+from .found_bounds import feature_columns, from_table, one_way, paid, read_with_unit
 from .output import check_output
 from .progress import pass_bar
 from .report import check_report, write_report
@@ -32,20 +33,71 @@ class BadRows(StrEnum):
 
 def fit(
     data: given.DataFile,
-    bounds: Annotated[
-        Path,
-        typer.Option(help='TOML file with the public range or categories of each column; see "dpols bounds-template".'),
-    ],
     epsilon: given.Epsilon,
     delta: given.Delta,
     *,
+    bounds: Annotated[
+        Path | None,
+        typer.Option(
+            help='TOML file with the public range or categories of each column, see "dpols bounds-template"; or a CSV '
+            "file with the columns column, low and high. With --paid-bounds, outer limits.",
+            rich_help_panel="Bounds",
+        ),
+    ] = None,
+    paid_bounds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Find the bounds privately: private quantiles of every column, for this share of the budget, such as "
+            "0.1.",
+            rich_help_panel="Bounds",
+        ),
+    ] = None,
+    reference_bounds: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the bounds from a table that is public, with a margin; never from a part of the data.",
+            rich_help_panel="Bounds",
+        ),
+    ] = None,
+    unsafe_bounds_from_data: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-bounds-from-data", help="Read the bounds off the data: NOT private.", rich_help_panel="Bounds"
+        ),
+    ] = False,
+    count_clipped: Annotated[
+        bool,
+        typer.Option(
+            "--count-clipped",
+            help="Spend a fiftieth of the budget to learn whether the bounds are too tight or too wide.",
+            rich_help_panel="Bounds",
+        ),
+    ] = False,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns to use, with commas between them, where no bounds file lists them; by default all.",
+            rich_help_panel="Bounds",
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says to whom a row belongs, such as a patient; all its rows are then protected."
+        ),
+    ] = None,
+    max_rows_per_unit: Annotated[
+        int | None, typer.Option(help="How many rows of each unit are used, the first ones; goes with --unit.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
         str | None,
         typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".'),
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
-    method: given.Method = "ihm",
+    method: given.Method = "adaptive",
     numeric: Annotated[
         Numeric,
         typer.Option(help="Arithmetic: exact, float (private in the real-number model only), or exact where possible."),
@@ -71,25 +123,41 @@ def fit(
 ) -> None:
     """Fit a private linear regression on a file or a folder of files.
 
-    Prints the coefficients and the privacy report, and saves the model. Only the columns that the bounds file names are
-    used. Files are read in parts, several times, so they may be far larger than memory. Everything is checked before
-    anything is released, so an error costs no budget.
+    Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
+    public knowledge, whose columns alone are used, or are bought by a share of the budget. Files are read in parts,
+    several times, so they may be far larger than memory. Everything is checked before anything is released, so an error
+    costs no budget.
     """
     from ..data import read
     from ..estimators import PrivateLinearRegression
 
     rule = given.parsed_delta(delta, epsilon)
-    declared = read_feature_map(bounds)
+    one_way(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
+    declared = None if bounds is None else read_feature_map(bounds, target)
     if formula is not None:
+        if declared is None or paid_bounds is not None:
+            raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
         target, declared, no_intercept = by_formula(formula, declared, target, no_intercept)
     if target is None:
         raise ParameterError("--target is missing: name the column to predict, or give a --formula.")
-    plain = plain_bounds(declared)
+    plain = None if declared is None else plain_bounds(declared)
+    columns = feature_columns(data, target, features, unit) if declared is None else list(declared.raw_columns)
+    if declared is not None and features is not None:
+        raise ParameterError(
+            "--features and --bounds both list columns; delete the tables of others in the bounds file."
+        )
+    chosen: Any = plain
+    if paid_bounds is not None:
+        if declared is not None and plain is None:
+            raise ParameterError("--paid-bounds takes outer limits only from --bounds, no categories and the like.")
+        chosen = paid(paid_bounds, plain, columns)
+    elif declared is None:
+        chosen = from_table(reference_bounds or data, target, columns, unsafe=unsafe_bounds_from_data)
     model = PrivateLinearRegression(
         epsilon=epsilon,
         delta=rule,
-        bounds=plain,
-        feature_map=declared if plain is None else None,
+        bounds=chosen,
+        feature_map=declared if chosen is None else None,
         fit_intercept=not no_intercept,
         method=method,
         numeric=numeric.value,
@@ -97,18 +165,25 @@ def fit(
         neighbours=neighbours.value,
         options=given.parsed_options(method, option),
         bad_rows=bad_rows.value,
+        unit=unit,
+        max_rows_per_unit=max_rows_per_unit,
+        count_clipped=count_clipped,
         random_state=random_state,
         ledger=ledger,
     )
-    if target in declared.raw_columns:
+    if target in columns:
         raise BoundsError(
             f"--target {target!r} is also a feature in {str(bounds)!r}; delete its [features] table there."
         )
-    check_output(out, inputs=(data, bounds))
+    inputs = tuple(path for path in (data, bounds, reference_bounds) if path is not None)
+    check_output(out, inputs=inputs)
     if report is not None:
-        check_report(report, inputs=(data, bounds, out))
+        check_report(report, inputs=(*inputs, out))
     with pass_bar(f"Fitting {data.name}") as progress:
-        model.fit(read(data, target, declared.raw_columns, progress=progress))
+        if unit is None:
+            model.fit(read(data, target, columns, progress=progress))
+        else:
+            model.fit(read_with_unit(data, [*columns, target, unit]), target)
     try:
         model.save(out)
         if report is not None:

@@ -1,0 +1,60 @@
+"""``dpols bounds-check``: what public numbers say of bounds before anything is spent."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as given
+from .bounds_file import read_feature_map
+from .console import out, print_table
+
+
+def bounds_check(
+    bounds: Annotated[Path, typer.Argument(metavar="BOUNDS", help="Bounds file, as dpols fit takes it.")],
+    rows: Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")],
+    epsilon: given.Epsilon,
+    delta: given.Delta,
+    *,
+    target: Annotated[str | None, typer.Option(help="Name of the target, for a bounds file in CSV.")] = None,
+    method: given.Method = "adaptive",
+    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    no_intercept: given.NoIntercept = False,
+    max_rows_per_unit: Annotated[int, typer.Option(min=1, help="Rows that a unit of privacy may have.")] = 1,
+    json: given.Json = False,
+) -> None:
+    """Say how wide bounds may be for so many rows and this budget, without any data.
+
+    Each column's bounds may reach so many standard deviations of its values from their middle: wider ones damp what the
+    column says towards nothing. Compare with what you know of your columns; dpols fit --count-clipped tells from the
+    data, for a fiftieth of the budget.
+    """
+    from ..algorithms import algorithm
+    from ..bounds_advice import advice_on_room, room_for_width
+    from ..privacy import Neighbours, PrivacyBudget
+    from ..privacy.budget import delta_from_rule
+
+    rule = given.parsed_delta(delta, epsilon)
+    declared = read_feature_map(bounds, target).bounds()
+    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
+    assert isinstance(declared.features, dict)
+    names = list(declared.features)
+    row_map = declared.row_map(n_features=len(names), columns=names, fit_intercept=not no_intercept)
+    n_units = -(-rows // max_rows_per_unit)
+    plan = algorithm(method).plan(
+        budget.for_zero_out(Neighbours(neighbours.value)), n_rows=n_units, n_features=row_map.n_coordinates
+    )
+    room = room_for_width(row_map, plan.releases, n_units)
+    least = {name: 0.5 * (high - low) / room for name, (low, high) in declared.features.items()}
+    if json:
+        report = {"room_in_stds": room, "least_std_by_column": least, "advice": list(advice_on_room(room))}
+        typer.echo(json_format.dumps(report, indent=2))
+        return
+    print_table(
+        f"Bounds for {rows:,} rows at epsilon = {epsilon:g}: up to {room:.1f} stds to either side",
+        ("column", ">low", ">high", ">wide unless values vary by at least"),
+        [(name, f"{low:g}", f"{high:g}", f"{least[name]:.3g}") for name, (low, high) in declared.features.items()],
+    )
+    for item in advice_on_room(room):
+        out.print(f"Advice: {item}", soft_wrap=True)

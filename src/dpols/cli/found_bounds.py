@@ -1,0 +1,92 @@
+"""Bounds for ``dpols fit`` that no file declares: paid for, from a public reference, or unsafely from the data."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BoundsError, MissingExtraError, ParameterError
+from .tables import column_types
+
+if TYPE_CHECKING:
+    from ..data import Bounds
+    from ..paid_bounds import PaidBounds
+
+
+def one_way(
+    bounds: Path | None, paid_bounds: float | None, reference_bounds: Path | None, unsafe_bounds_from_data: bool
+) -> None:
+    """Refuse a fit that is told no way to its bounds, or several."""
+    ways = [
+        name
+        for name, given in (
+            ("--bounds", bounds is not None and paid_bounds is None),
+            ("--paid-bounds", paid_bounds is not None),
+            ("--reference-bounds", reference_bounds is not None),
+            ("--unsafe-bounds-from-data", unsafe_bounds_from_data),
+        )
+        if given
+    ]
+    if not ways:
+        raise ParameterError(
+            "--bounds is missing: give a file with the public range of each column (dpols bounds-template writes one), "
+            "or buy private ranges by --paid-bounds 0.1, or name a public table by --reference-bounds."
+        )
+    if len(ways) > 1:
+        raise ParameterError(f"{' and '.join(ways)} cannot go together; choose one way to the bounds.")
+
+
+def feature_columns(data: Path, target: str, features: str | None, unit: str | None) -> list[str]:
+    """Return the columns that are features: those that are listed, or all but the target and the unit."""
+    columns = column_types(data)
+    for option, name in (("--target", target), ("--unit", unit)):
+        if name is not None and name not in columns:
+            raise ParameterError(
+                f"{option} {name!r} is not a column of {str(data)!r}; its columns are {list(columns)}."
+            )
+    if features is None:
+        return [name for name in columns if name not in (target, unit)]
+    listed = [name.strip() for name in features.split(",")]
+    for name in listed:
+        if name not in columns or name in (target, unit) or listed.count(name) > 1:
+            raise ParameterError(
+                f"--features has {name!r}; it must list columns of {str(data)!r}, each once and neither the target nor "
+                "the unit, with commas between them."
+            )
+    return listed
+
+
+def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "PaidBounds":
+    """Return bounds to be paid for, within outer limits where a file declares them."""
+    from ..paid_bounds import PaidBounds
+
+    if outer is None:
+        return PaidBounds(features=dict.fromkeys(features), share=share)
+    return PaidBounds(features=outer.features, target=outer.target, share=share)
+
+
+def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool) -> "Bounds":
+    """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
+    from ..data import Bounds, read
+
+    source: Any = read(path, target, features)
+    return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)
+
+
+def read_with_unit(path: Path, names: Sequence[str]) -> Any:
+    """Return some columns of a file as a table in memory, as the ids of units may be of any type."""
+    try:
+        import pyarrow
+        from pyarrow import csv, parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "files") from None
+    readers = {
+        ".csv": lambda: csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=list(names))),
+        ".parquet": lambda: parquet.read_table(path, columns=list(names)),
+    }
+    if path.suffix.lower() not in readers:
+        raise BoundsError(f"--unit needs a table in one .csv or .parquet file, and {str(path)!r} is none.")
+    try:
+        return readers[path.suffix.lower()]()
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, OSError):
+        # The message of pyarrow would quote a cell.
+        raise BoundsError(f"{str(path)!r} cannot be read as a table with the columns {list(names)}.") from None
