@@ -29,7 +29,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "dossier": {"privacy"},
     "feature_map": {"data", "plain_data", "errors"},
     "report": {"dossier", "plain_data", "privacy", "errors"},
-    "ledger": {"privacy", "errors"},
+    "ledger": {"plain_data", "privacy", "errors"},
     "model_file": {"privacy", "report", "data", "errors"},
     "reference": {"data", "linalg", "errors"},
     "synthetic": {"data", "randomness", "errors"},

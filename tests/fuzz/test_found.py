@@ -12,7 +12,15 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dpols import Bounds, PrivacyBudget, PrivacyReport, PrivateLinearRegression, randomness, release_sketch
+from dpols import (
+    Bounds,
+    BudgetLedger,
+    PrivacyBudget,
+    PrivacyReport,
+    PrivateLinearRegression,
+    randomness,
+    release_sketch,
+)
 from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
 from dpols.data.files import column_types, read
 from dpols.errors import (
@@ -21,10 +29,13 @@ from dpols.errors import (
     CalibrationError,
     DataError,
     DataTypeError,
+    LedgerError,
     ModelFileError,
     ParameterError,
 )
+from dpols.ledger.store import Store
 from dpols.model_file import read_model, write_model
+from dpols.privacy import GaussianRelease
 from dpols.privacy.budget import delta_from_rule
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
@@ -433,3 +444,34 @@ def test_a_long_rule_is_refused_at_once():
 
 def test_json_that_reads_back_is_the_same_report(report):
     assert PrivacyReport.from_dict(json.loads(json.dumps(report))).to_dict() == report
+
+
+def charge_of(**changes):
+    amounts = {"gaussian": 0.001, "leak": 0.0, "epsilon": 0.0, "delta": 0.0}
+    line = {"kind": "gaussian", "multiplier": 50.0, "times": 1}
+    row = {"kind": "charge", "time": "now", "what": "a fit", "groups": [[line]], "charge": amounts, "whole": False}
+    return row | changes
+
+
+LEDGER_ROWS = {
+    "a negative charge": charge_of(charge={"gaussian": -0.5, "leak": 0.0, "epsilon": 0.0, "delta": 0.0}),
+    "a charge of words": charge_of(charge={"gaussian": "mixing", "leak": 0.0, "epsilon": 0.0, "delta": 0.0}),
+    "a charge beyond doubles": charge_of(charge={"gaussian": TOO_LARGE, "leak": 0.0, "epsilon": 0.0, "delta": 0.0}),
+    "more releases than memory holds": charge_of(groups=[[{"kind": "gaussian", "multiplier": 50.0, "times": 10**18}]]),
+    "releases of words": charge_of(groups=[["gaussian"]]),
+    "a row of no known kind": charge_of(kind=["charge"]),
+    "a cap of nothing": {"kind": "cap", "time": "now", "epsilon": 20.0, "delta": 1e-5, "multiplier": 0.0, "leak": 0.0},
+    "a cap of all": {"kind": "cap", "time": "now", "epsilon": 20.0, "delta": 1e-5, "multiplier": 1e308, "leak": 0.0},
+    "a leak above one": {"kind": "cap", "time": "now", "epsilon": 20.0, "delta": 1e-5, "multiplier": 0.5, "leak": 9.0},
+}
+
+
+@pytest.mark.parametrize("row", LEDGER_ROWS.values(), ids=LEDGER_ROWS)
+def test_ledger_rows_that_nobody_wrote_are_refused_although_their_chain_holds(row, tmp_path):
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=10.0, delta=1e-6)
+    ledger.add(GaussianRelease(50.0), what="a fit")
+    Store(tmp_path / "ledger").append(lambda rows: charge_of())
+    assert len(BudgetLedger(tmp_path / "ledger").entries()) == 2
+    Store(tmp_path / "ledger").append(lambda rows: row)
+    with pytest.raises(LedgerError, match="cannot read"):
+        BudgetLedger(tmp_path / "ledger")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import LedgerError
+from ..plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from ..privacy import (
     FailureAllowance,
     GaussianRelease,
@@ -29,6 +30,8 @@ _KINDS: dict[str, type[Release]] = {
     "failure": FailureAllowance,
     "opaque": OpaqueRelease,
 }
+_MOST_TIMES = 10**7
+_SMALLEST, _LARGEST = 1e-60, 1e60
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,14 @@ def state_of(rows: Sequence[Row]) -> State:
         state = _opened(rows[0].content)
         entries = [_entry(row) for row in rows[1:] if row.content["kind"] == "charge"]
         for row in rows[1:]:
-            if row.content["kind"] == "cap":
-                state = _recapped(state, row.content)
-            else:
-                state = _plus(state, Charge(**row.content["charge"]))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+            match row.content["kind"]:
+                case "cap":
+                    state = _recapped(state, row.content)
+                case "charge":
+                    state = _plus(state, _charge(row.content["charge"]))
+                case _:
+                    raise ValueError("a row of no known kind")
+    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise LedgerError(f"the ledger has a row that this dpols cannot read ({type(error).__name__}).") from None
     return replace(state, entries=tuple(entries))
 
@@ -155,9 +161,11 @@ def _releases_from_data(data: Iterable[dict[str, Any]]) -> tuple[Release, ...]:
     releases: list[Release] = []
     for line in data:
         parameters: dict[str, Any] = {
-            name: _number(value) for name, value in line.items() if name not in ("kind", "times")
+            name: _number(value) for name, value in mapping(line).items() if name not in ("kind", "times")
         }
-        releases += [_KINDS[line["kind"]](**parameters)] * int(line["times"])
+        if whole(line["times"]) > _MOST_TIMES:
+            raise ValueError("more equal releases than a fit makes")
+        releases += [_KINDS[text(line["kind"])](**parameters)] * line["times"]
     return tuple(releases)
 
 
@@ -167,8 +175,8 @@ def _opened(content: Content) -> State:
     return State(
         budget=PrivacyBudget(content["epsilon"], content["delta"]),
         neighbours=Neighbours.of(content["neighbours"]),
-        failure_share=float(content["failure_share"]),
-        caps=_caps(content, tuple(content["black_boxes"])),
+        failure_share=_not_negative(content["failure_share"]),
+        caps=_caps(content, _pair(content["black_boxes"])),
     )
 
 
@@ -200,11 +208,11 @@ def _entry(row: Row) -> Entry:
     content = row.content
     return Entry(
         number=row.number,
-        time=content["time"],
-        what=content["what"],
-        groups=tuple(_releases_from_data(group) for group in content["groups"]),
-        charge=Charge(**content["charge"]),
-        whole=content["whole"],
+        time=text(content["time"]),
+        what=text(content["what"]),
+        groups=tuple_of(_releases_from_data)(content["groups"]),
+        charge=_charge(content["charge"]),
+        whole=flag(content["whole"]),
         sha256=row.sha256,
     )
 
@@ -219,7 +227,31 @@ def _capped(budget: PrivacyBudget, caps: Caps) -> Content:
 
 
 def _caps(content: Content, black_boxes: tuple[float, float]) -> Caps:
-    return Caps(_number(content["multiplier"]), float(content["leak"]), black_boxes)
+    multiplier = _number(content["multiplier"])
+    leak = _not_negative(content["leak"])
+    if not (_SMALLEST <= multiplier <= _LARGEST or multiplier == math.inf) or leak > 1.0:
+        raise ValueError("caps that no budget has")
+    return Caps(multiplier, leak, black_boxes)
+
+
+def _charge(data: Any) -> Charge:
+    """Read a charge; none is negative, and none lies so far beyond the caps that sums could not be told."""
+    charge = Charge(**{name: _not_negative(value) for name, value in mapping(data).items()})
+    if max(charge.gaussian, charge.leak) > _LARGEST:
+        raise ValueError("a charge beyond all caps")
+    return charge
+
+
+def _pair(data: Any) -> tuple[float, float]:
+    epsilon, delta = tuple_of(_not_negative)(data)
+    return epsilon, delta
+
+
+def _not_negative(value: Any) -> float:
+    number = finite_number(value)
+    if number < 0.0:
+        raise ValueError("a negative number")
+    return number
 
 
 def _finite(value: float) -> float | str:
@@ -227,8 +259,11 @@ def _finite(value: float) -> float | str:
     return "inf" if value == math.inf else value
 
 
-def _number(value: Any) -> Any:
-    return math.inf if value == "inf" else value
+def _number(value: Any) -> float | int:
+    if value == "inf":
+        return math.inf
+    number = finite_number(value)
+    return value if isinstance(value, int) else number
 
 
 def _now() -> str:
