@@ -30,6 +30,7 @@ from .randomness import Bits
 Array = np.ndarray[Any, np.dtype[Any]]
 Limits = Interval | None
 
+_SMALLEST, _LARGEST = 1e-40, 1e40
 _RATIO = 4.0  # of neighbouring edges in the first pass
 _EVEN_BINS = 64
 _NORM_BINS = 64
@@ -89,10 +90,10 @@ class PaidBounds:
             object.__setattr__(self, name, _share(name, getattr(self, name)))
         for name in ("resolution", "largest"):
             object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
-        if not 1e-40 <= self.resolution < self.largest <= 1e40:
+        if not _SMALLEST <= self.resolution < self.largest <= _LARGEST:
             raise BoundsError(
                 f"resolution={self.resolution!r} must be less than largest={self.largest!r}, and both must lie between "
-                "1e-40 and 1e40."
+                f"{_SMALLEST:g} and {_LARGEST:g}."
             )
 
     def __repr__(self) -> str:
@@ -228,7 +229,7 @@ def _magnitude(counts: Array, edges: Array, tail: float, sure: float, likely: fl
 def _without_tails(counts: Array, edges: Array, tail: float, threshold: float) -> Interval:
     """Return the range between the edges that leaves out no more than a tail on either side, as far as one can tell."""
     first, last = _first_beyond(counts, tail, threshold), _first_beyond(counts[::-1], tail, threshold)
-    if first is None or last is None or first > len(counts) - 1 - last:
+    if first is None or last is None or not edges[first] < edges[len(counts) - last]:
         return float(edges[0]), float(edges[-1])
     return float(edges[first]), float(edges[len(counts) - last])
 
@@ -262,7 +263,12 @@ def _neutral(edges: Array) -> Interval:
 
 
 def _limits(name: str, pair: Limits) -> Limits:
-    return None if pair is None else checked_interval(name, pair)
+    if pair is None:
+        return None
+    low, high = checked_interval(name, pair)
+    if not (high - low >= _SMALLEST and max(-low, high) <= _LARGEST):
+        raise BoundsError(f"{name}={pair!r} must be at least {_SMALLEST:g} wide and lie within {_LARGEST:g} of 0.")
+    return low, high
 
 
 def _share(name: str, value: object) -> float:

@@ -97,6 +97,23 @@ def test_too_few_rows_still_give_bounds():
         assert all(low < high for low, high in [*bounds.features.values(), bounds.target])
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [(1e16, 1e16 + 4.0), (-1e-40, 0.0), (-1e40, 1e40), (5.0, 5.0 + 1e-12), (0.0, 1e-39), (-3.0, 1e12), (1e39, 1e40)],
+    ids=str,
+)
+def test_whatever_limits_and_values_are_there_are_bounds_within_them(limits):
+    """An error after the counts are released would have cost the budget for nothing."""
+    rng = np.random.default_rng(0)
+    low, high = limits
+    for values in (np.full(2000, low), rng.uniform(low, high, 2000), rng.choice([low, high], 2000), np.zeros(2000)):
+        table = pd.DataFrame({"a": values, "b": values, "y": values})
+        for seed in range(3):
+            bounds = released(table, PaidBounds(features=[limits, limits], target=limits), seed=seed)
+            bounds.row_map(n_features=2, columns=["a", "b"], fit_intercept=True)
+            assert low <= bounds.target[0] < bounds.target[1] <= high
+
+
 @pytest.mark.parametrize("method", sorted(ALGORITHMS))
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
 def test_a_fit_with_paid_bounds_costs_what_was_asked(method, relation):
@@ -216,6 +233,8 @@ def test_a_release_that_was_not_charged_is_refused(monkeypatch):
         ({"target": (0, np.inf)}, "finite"),
         ({"resolution": 1.0, "largest": 0.5}, "less than largest"),
         ({"resolution": -1.0}, "resolution=-1.0"),
+        ({"target": (0, 1e-50)}, "at least 1e-40 wide"),
+        ({"target": (0, 1e50)}, "within 1e\\+40 of 0"),
     ],
 )
 def test_wrong_declarations_are_named(arguments, message):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BoundsError, DataError
+from ..errors import BoundsError
 from .memory import as_source
 from .source import Array
 
@@ -44,11 +44,9 @@ def ranges(table: Any, target: Any, margin: float) -> dict[str, Any]:
 
 def _extremes(features: Array, target: Array) -> tuple[Any, ...]:
     values = np.column_stack((features, target)).astype(np.float64)
-    if not len(values):
-        raise DataError("the table has no rows to take bounds from.")
     finite = np.isfinite(values)
-    low, high = np.where(finite, values, math.inf).min(axis=0), np.where(finite, values, -math.inf).max(axis=0)
-    return (_Extremes(low, high),)
+    low = np.where(finite, values, math.inf).min(axis=0, initial=math.inf)
+    return (_Extremes(low, np.where(finite, values, -math.inf).max(axis=0, initial=-math.inf)),)
 
 
 def _wider(name: str, low: float, high: float, margin: float) -> tuple[float, float] | None:
