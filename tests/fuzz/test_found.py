@@ -304,7 +304,7 @@ def test_options_beyond_all_reason_are_refused_by_name(method, options):
 
 def test_a_tiny_failure_probability_is_refused():
     with pytest.raises(CalibrationError, match="failure_probability"):
-        model(options={"failure_probability": 1e-320}).fit(*rows())
+        model(method="ihm", options={"failure_probability": 1e-320}).fit(*rows())
 
 
 @pytest.mark.filterwarnings("error")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-LONGEST = 1 << 14
+LONGEST = 1 << 15
 # The last are depths and lengths at which parsers written in Python, and its conversion of digits, give up.
 _REPEATS = (2, 2, 3, 3, 10, 10, 300, 5000)
 _WORD = re.compile(rb'"[^"\n]*"|[\w.+-]+|[^\w\s]')

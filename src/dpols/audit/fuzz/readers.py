@@ -16,6 +16,7 @@ from ...privacy.budget import delta_from_rule
 from . import seeds
 from .file_readers import feed_file, feed_folder
 from .guided import Reader, require
+from .ledger_readers import feed_forged_ledger, feed_ledger
 from .model_readers import feed_feature_map, feed_mended_model, feed_model, feed_report
 from .trees import TreeMutator
 
@@ -23,7 +24,11 @@ from .trees import TreeMutator
 @cache
 def readers() -> dict[str, Reader]:
     """Return all readers by name."""
-    return {reader.name: reader for reader in (*_text_readers(), *_file_readers(), *_model_readers())}
+    return {reader.name: reader for reader in _all_readers()}
+
+
+def _all_readers() -> list[Reader]:
+    return [*_text_readers(), *_file_readers(), *_model_readers(), *_ledger_readers()]
 
 
 def _text_readers() -> list[Reader]:
@@ -60,6 +65,14 @@ def _model_readers() -> list[Reader]:
         Reader("model file, checksum mended", feed_mended_model, models, words, model | report | maps, TreeMutator),
         Reader("privacy report", feed_report, seeds.reports(), words, report, TreeMutator),
         Reader("feature map", feed_feature_map, seeds.feature_maps(), words, maps, TreeMutator),
+    ]
+
+
+def _ledger_readers() -> list[Reader]:
+    files, forged = _files("ledger", "ledger.store", "ledger.records"), seeds.ledger_rows()
+    return [
+        Reader("ledger", feed_ledger, seeds.ledgers(), seeds.JSON_WORDS, files),
+        Reader("ledger, rows forged", feed_forged_ledger, forged, seeds.JSON_WORDS, files, TreeMutator),
     ]
 
 

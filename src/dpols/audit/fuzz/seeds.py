@@ -12,6 +12,9 @@ import numpy as np
 from ...data import Bounds
 from ...estimators import PrivateLinearRegression
 from ...feature_map import Categorical, Factor, FeatureMap, Numeric
+from ...ledger import BudgetLedger
+from ...ledger.store import Store
+from ...privacy import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease
 
 # A value that only rows hold: no message may quote it.
 CANARY = b"7351942608"
@@ -127,6 +130,32 @@ def feature_maps() -> list[bytes]:
         FeatureMap(columns, ["age", "city", Factor("age", 2), ["age", "city"]]),
     )
     return [json.dumps(each.to_dict()).encode() for each in built]
+
+
+def ledgers() -> list[bytes]:
+    """Return ledger files."""
+    return [_ledger(path)[0] for path in ("a", "b")]
+
+
+def ledger_rows() -> list[bytes]:
+    """Return the rows of a ledger as JSON."""
+    return [_ledger("a")[1], _ledger("b")[1]]
+
+
+def _ledger(kind: str) -> tuple[bytes, bytes]:
+    """Return a ledger with charges of every kind of release, as bytes and as rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.db"
+        if kind == "a":
+            ledger = BudgetLedger(path, epsilon=10.0, delta=1e-6)
+        else:
+            ledger = BudgetLedger(path, epsilon=10.0, delta=1e-6, neighbours="replace-one", black_boxes=(1.0, 1e-9))
+        ledger.add(GaussianRelease(20.0), MixingRelease(5, 900.0), FailureAllowance(1e-9), what="a fit")
+        ledger.add(GaussianRelease(50.0), what="another")
+        if kind == "b":
+            ledger.add(OpaqueRelease(0.5, 1e-10), what="elsewhere")
+        ledger.raise_cap(12.0, 1e-3)
+        return path.read_bytes(), json.dumps([row.content for row in Store(path).rows()]).encode()
 
 
 def _tables() -> list[Any]:
