@@ -19,17 +19,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, seen_above, unseen_above
+from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
 from .data import RowMap
 from .errors import InferenceWarning, ParameterError
 from .linalg import inverse_symmetric
-from .plain_data import finite_number, mapping, text, tuple_of, whole
+from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = Literal["population", "data"]
 Of = Literal["observation", "mean"]
 
 _LEAST_EIGENVALUE = 3.0  # of the released X'X, in units of the operator norm of its noise
+_FAR_OFF = 4.0  # stds of noise by which residuals beyond the last edge stand out
 _MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
 _LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is made of it
 _REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
@@ -139,8 +140,8 @@ class Inference:
         unscaled = _forms(weights, self.unscaled_covariance) + observations
         variance = variance + sigma2 * unscaled
         unknown = (spread * unscaled) ** 2 + (sigma2 * _forms(weights, self.unscaled_spread)) ** 2
-        free = 2.0 * variance**2 / np.maximum(unknown, np.finfo(float).tiny)
-        free = np.minimum(free, max(self.n_rows - len(self.names), 1))
+        most = float(max(self.n_rows - len(self.names), 1))
+        free = 2.0 * variance**2 / np.maximum(unknown, 2.0 * variance**2 / most)
         few = free < _LEAST_FREEDOM
         return np.where(few, np.nan, np.sqrt(variance)), stdtrit(np.maximum(free, 1.0), upper)
 
@@ -158,7 +159,7 @@ class Inference:
         return cls(
             names=names,
             n_rows=whole(given["n_rows"]),
-            intercept=bool(given["intercept"]),
+            intercept=flag(given["intercept"]),
             estimate=_array(given["estimate"], (count,)),
             privacy_covariance=_array(given["privacy_covariance"], (count, count)),
             unscaled_covariance=_array(given["unscaled_covariance"], (count, count)),
@@ -276,7 +277,7 @@ def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float) -> tup
             f"{unseen:.0%} of the residuals could be clipped without being seen in the noise, more than "
             f"{_MOST_UNSEEN:.0%}"
         )
-    if bool(seen_above(counts, plan.count_multiplier)[0, -1]):
+    if float(counts[0, -1]) > _FAR_OFF * plan.count_multiplier:
         reasons.append(f"the fit is far off: residuals exceed {EDGES[-1]:g} times the target's bound, and are clipped")
     return (*reasons[:-1], f"{reasons[-1]}; {_REMEDY}") if reasons else ()
 

@@ -99,6 +99,22 @@ def test_no_number_that_a_fitted_estimator_holds_is_exact(method, fit_intercept,
     assert_free_of(numbers, secrets(X, y, BOUNDS, fit_intercept=fit_intercept, numeric=numeric))
 
 
+@every_numeric
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_nothing_that_intervals_are_made_of_is_exact(fit_intercept, numeric):
+    X, y = problem(150, 3)
+    model = fitted(X, y, fit_intercept=fit_intercept, numeric=numeric, inference=True)
+    forbidden = [secrets(X, y, BOUNDS, fit_intercept=fit_intercept, numeric=numeric)]
+    rows, targets = explicit_rows(X, y, BOUNDS, fit_intercept=fit_intercept)
+    for design, target in ((X, y), (rows, targets)):
+        gram = design.T @ design
+        residuals = target - design @ np.linalg.solve(gram, design.T @ target)
+        sums = [target.sum(), target @ target, residuals @ residuals, residuals @ residuals / (150 - design.shape[1])]
+        forbidden += [np.linalg.inv(gram).ravel(), np.array(sums)]
+    assert model.inference_ is not None
+    assert_free_of(reachable_numbers(model), np.concatenate(forbidden))
+
+
 def test_an_exact_number_would_be_found_wherever_it_hides():
     X, y = problem(150, 3)
     product = explicit_rows(X, y, BOUNDS, fit_intercept=True)[0].T @ X

@@ -31,7 +31,7 @@ from .options import plan_inputs, share
 
 DEFAULT_SHARE = 0.5  # of the squared budget
 EDGES = 2.0 ** np.arange(-8.0, 1.25, 0.5)  # of absolute residuals, in units of the target's bound
-QUIET = 2.5  # a count within so many stds of its noise is taken for none
+QUIET = 3.0  # a count within so many stds of its noise is taken for none
 _PARTS = {"gram": 0.30, "counts": 0.10, "moments": 0.08, "gradient": 0.40, "squares": 0.12}  # of the stage's share
 # Clip level over the lowest edge above which no residuals are seen. Where they thin out like x^-3, which is as slow as
 # a variance allows, those beyond it that were not seen bias the gradient by less than half a std of its noise.
