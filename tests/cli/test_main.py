@@ -111,6 +111,7 @@ def test_the_package_runs_as_a_module(tmp_path):
     [
         ("dpols fi", "fit"),
         ("dpols fit --nume", "--numeric"),
+        ("dpols fit --method linmix-d", "linmix-dynamic"),
         ("dpols bench sp", "speed"),
         ("dpols ledger cr", "create"),
     ],

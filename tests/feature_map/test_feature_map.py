@@ -220,6 +220,7 @@ BAD = {
     "huge power": lambda: FeatureMap({"x": Numeric(0, 1e90)}, [["x"] * 5]),
     "high power": lambda: FeatureMap({"x": Numeric(0, 1)}, [["x"] * 17]),
     "target": lambda: FeatureMap({"x": Numeric(0, 1)}, target=(1, 1)),
+    "too many": lambda: FeatureMap(dict.fromkeys("abc", Categorical(range(100))), [("a", "b", "c")]),
     "names alike": lambda: FeatureMap({"a": Categorical(["x", "y"]), "a[y]": Numeric(0, 1)}),
 }
 

@@ -37,7 +37,16 @@ Delta = Annotated[
         "rows n."
     ),
 ]
-Method = Annotated[str, typer.Option(help="Algorithm.")]
+
+
+def method_names() -> list[str]:
+    """Return the algorithms, for completion in a shell."""
+    from ..algorithms import ALGORITHMS
+
+    return list(ALGORITHMS)
+
+
+Method = Annotated[str, typer.Option(help="Algorithm.", autocompletion=method_names)]
 AccountingOption = Annotated[
     Accounting, typer.Option(help="How the noise is calibrated: jointly and exactly, or as published.")
 ]

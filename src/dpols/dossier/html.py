@@ -37,7 +37,7 @@ pre { background: var(--tint); padding: .7rem .9rem; border-radius: .3rem; overf
 @media (max-width: 32rem) { body { padding: 1.25rem 1rem 3rem; } th, td { padding-right: .5rem; } }
 @media print { :root { --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --tint: #f2f2f2; --bar: #555;
     --alarm: #000; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  html { font-size: 10pt; } body { max-width: none; padding: 0; }
   h2 { break-after: avoid; } tr, .chance, li { break-inside: avoid; }
   .wide { overflow: visible; } .track i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """

@@ -1,6 +1,7 @@
 """What is publicly known of a raw column: its range, or its categories, and what stands for an empty cell."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -85,9 +86,9 @@ class Categorical:
             raise BoundsError(f"unknown={self.unknown!r} must be 'zeros' or 'other'.")
         if not isinstance(self.drop_first, bool):
             raise BoundsError(f"drop_first={self.drop_first!r} must be true or false.")
-        twice = sorted({name for name in self.levels if self.levels.count(name) > 1})
-        if twice:
-            raise BoundsError(f"categories has {twice[0]!r} more than once; each category needs a name of its own.")
+        twice = repeated(self.levels)
+        if twice is not None:
+            raise BoundsError(f"categories has {twice!r} more than once; each category needs a name of its own.")
         if len(self.levels) < 2:
             raise BoundsError(f"categories={list(names)} must have at least two; a column of one category is constant.")
         if self.missing is not None:
@@ -120,6 +121,11 @@ class Categorical:
 
 
 Column = Numeric | Categorical
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """Return a name that occurs more than once, None where there is none."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def category_name(value: Any) -> str:

@@ -13,8 +13,10 @@ from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
 from ..plain_data import finite_number, mapping, tuple_of
 from .cells import Cells
-from .columns import Column, column_from_dict
-from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of
+from .columns import Column, column_from_dict, repeated
+from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of
+
+_MOST_FEATURES = 100_000
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,12 @@ class FeatureMap:
         if isinstance(terms, str) or not isinstance(terms, Sequence) or not terms:
             raise BoundsError(f"terms={terms!r} must be a sequence of column names and of sequences of them.")
         object.__setattr__(self, "terms", tuple(as_term(term, self.columns) for term in terms))
-        names = self.names
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise BoundsError(f"two features are named {twice[0]!r}; each needs a name of its own.")
+        count = sum(width_of(term, self.columns) for term in self._terms)
+        if count > _MOST_FEATURES:
+            raise BoundsError(f"the terms give {count} features; more than {_MOST_FEATURES} are not supported.")
+        twice = repeated(self.names)
+        if twice is not None:
+            raise BoundsError(f"two features are named {twice!r}; each needs a name of its own.")
         if self.target is not None:
             object.__setattr__(self, "target", checked_interval("target", self.target))
         self.bounds()

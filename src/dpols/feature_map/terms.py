@@ -100,6 +100,12 @@ def output_of(term: Term, columns: Mapping[str, Column]) -> Output:
     return Output(tuple(names), (inner, high) if high else (low, inner), k / (k - 1.0))
 
 
+def width_of(term: Term, columns: Mapping[str, Column]) -> int:
+    """Return how many columns a term gives."""
+    parts = ((factor, columns[factor.column]) for factor in term)
+    return math.prod(len(_levels(factor, column)) for factor, column in parts if isinstance(column, Categorical))
+
+
 def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], Array]) -> Array:
     """Return the columns of a term for some rows; ``cells`` gives a column's clipped numbers, or its level numbers.
 
