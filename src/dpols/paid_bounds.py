@@ -40,6 +40,7 @@ _NAMES = ("counts of values by magnitude", "counts of values between even edges"
 _FALSE_MAGNITUDE = 1e-3  # chance that noise alone widens any column by a power of four
 _LIKELY = 2.0  # stds of noise by which the neighbour of a magnitude stands out; one power of four does little harm
 _APART = 3.0  # stds of noise by which some of the even bins stand out
+_UNSEEN_TAILS = 16.0  # how many tails, of a quarter of what need not be kept, may be hidden by noise
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def release_bounds(
     even = [_evenly(pair or (ends[0], ends[-1]), _EVEN_BINS) for pair, ends in zip(found, edges, strict=True)]
     counts, noise = _released_counts(rows, even, channel, releases[1].multiplier)
     *features, target = (
-        _without_tails(*each, _APART * noise) if pair else _neutral(each[1])
+        _without_tails(*each, noise) if pair else _neutral(each[1])
         for pair, each in zip(found, zip(counts, even, tails, strict=True), strict=True)
     )
     given: Any = features if source.columns is None else dict(zip(source.columns, features, strict=True))
@@ -169,7 +170,7 @@ def _norm(
     edges = _evenly((0.0, math.sqrt(source.n_features)), _NORM_BINS)
     bounded = BoundedRows(source, row_map, rows.bad_rows, rows.numeric, rows.rows_per_unit)
     counts = channel.gaussian(norm_counts(bounded, edges[:-1] / row_map.row_norm), multiplier=multiplier)[0]
-    return _without_tails(counts, edges, tail, _APART * multiplier)[1]
+    return _without_tails(counts, edges, tail, multiplier)[1]
 
 
 def _magnitudes(limits: Limits, resolution: float, largest: float) -> Array:
@@ -223,15 +224,33 @@ def _magnitude(counts: Array, edges: Array, tail: float, sure: float, likely: fl
         last += 1
     if first == last == _zero_bin(edges):
         return None
+    if likely > _unseen(tail):  # then there may be more next to them
+        first, last = max(first - 1, 0), min(last + 1, len(counts) - 1)
     return float(edges[first]), float(edges[last + 1])
 
 
-def _without_tails(counts: Array, edges: Array, tail: float, threshold: float) -> Interval:
+def _without_tails(counts: Array, edges: Array, tail: float, noise: float) -> Interval:
     """Return the range between the edges that leaves out no more than a tail on either side, as far as one can tell."""
-    first, last = _first_beyond(counts, tail, threshold), _first_beyond(counts[::-1], tail, threshold)
-    if first is None or last is None or not edges[first] < edges[len(counts) - last]:
+    first, last = _cut(counts, tail, noise), _cut(counts[::-1], tail, noise)
+    if not edges[first] < edges[len(counts) - last]:
         return float(edges[0]), float(edges[-1])
     return float(edges[first]), float(edges[len(counts) - last])
+
+
+def _cut(counts: Array, tail: float, noise: float) -> int:
+    """Return how many of the first counts to leave out: those before the first that stands out of the noise.
+
+    What may hide in the noise of those left out is limited too: bounds that are too tight do more harm than wide ones.
+    """
+    beyond = _first_beyond(counts, tail, _APART * noise)
+    hidden = noise * np.sqrt(np.arange(1.0, len(counts) + 1.0))
+    safe = int(np.searchsorted(hidden, _unseen(tail), side="right"))
+    return min(0 if beyond is None else beyond, safe)
+
+
+def _unseen(tail: float) -> float:
+    """Return how many values may be left out unseen, for a tail that may be left out anyway."""
+    return _UNSEEN_TAILS * tail
 
 
 def _first_beyond(counts: Array, tail: float, threshold: float) -> int | None:
