@@ -1,5 +1,7 @@
 """Formulas mean what formulaic says they mean, with public ranges and levels, and nothing of them is evaluated."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,39 @@ def test_a_formula_gives_the_columns_of_formulaic(formula):
     theirs = oracle.drop(columns="Intercept", errors="ignore").to_numpy(dtype=float)
     assert mine.shape == theirs.shape
     np.testing.assert_allclose(mine[:, np.lexsort(mine)], theirs[:, np.lexsort(theirs)], rtol=1e-12)
+
+
+ATOMS = ("a", "h", "C(r, levels=['x','y','z'])", "C(q, levels=['u','v'])", "I(a**2)", "I((h-1)**2)", "I(a*h)", "1", "0")
+
+
+def some_formula(choose, depth=3):
+    """A formula at random, of the forms that are understood."""
+    if depth == 0 or choose.random() < 0.4:
+        return choose.choice(ATOMS)
+    operator = choose.choice([" + ", " + ", ":", "*", "/", " - "])
+    made = f"{some_formula(choose, depth - 1)}{operator}{some_formula(choose, depth - 1)}"
+    return f"({made})" if choose.random() < 0.6 else made
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_formulas_at_random_are_those_of_formulaic_or_refused():
+    from formulaic import model_matrix
+
+    choose, frame, compared = random.Random(0), rows(), 0
+    for _ in range(200):
+        formula = f"y ~ {some_formula(choose)}"
+        try:
+            made = translated(formula, BOUNDS)
+        except DpolsError:
+            continue
+        oracle = model_matrix(formula, frame).rhs
+        assert made.fit_intercept == ("Intercept" in oracle.columns), formula
+        mine = made.feature_map.transform(frame).round(9)
+        theirs = oracle.drop(columns="Intercept", errors="ignore").to_numpy(dtype=float).round(9)
+        assert mine.shape == theirs.shape, formula
+        np.testing.assert_allclose(mine[:, np.lexsort(mine)], theirs[:, np.lexsort(theirs)], err_msg=formula)
+        compared += 1
+    assert compared > 100
 
 
 def test_ranges_of_products_are_derived():

@@ -53,7 +53,11 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     used = [name for name in columns if any(name in meaning.columns for meaning in meanings.values())]
     if target in used:
         raise ParameterError(f"the formula has {target!r} on both sides of ~.")
-    terms, intercept = _terms(parsed, meanings, columns)
+    try:
+        scoped = _scoped_terms(parsed, meanings, columns)
+    except Exception as error:  # as above; the table that it saw is made up
+        raise _unreadable(formula, error) from None
+    terms, intercept = _terms(scoped, meanings, columns)
     if not terms:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
     feature_map = FeatureMap({name: columns[name] for name in used}, terms, _target_range(declared))
@@ -77,19 +81,22 @@ class _Meaning:
 def _parsed(formula: Any) -> Any:
     try:
         from formulaic import Formula
-        from formulaic.errors import FormulaicError
     except ImportError:
         raise MissingExtraError("formulaic", "formula") from None
     if not isinstance(formula, str) or formula.count("~") != 1:
         raise ParameterError(f'formula={formula!r} must be a text such as "income ~ age + hours".')
     try:
         parsed = Formula(formula)
-    except (FormulaicError, SyntaxError, ValueError, RecursionError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")  # what follows is drawn for a terminal
-        raise ParameterError(f"formula={formula!r} cannot be read: {reason}.") from None
+    except Exception as error:  # formulaic raises whatever comes up
+        raise _unreadable(formula, error) from None
     if not hasattr(parsed, "lhs") or not hasattr(parsed.rhs, "__iter__") or isinstance(parsed.rhs, tuple):
         raise ParameterError(f"formula={formula!r} must have one target on the left of ~, and one part on its right.")
     return parsed
+
+
+def _unreadable(formula: Any, error: Exception) -> ParameterError:
+    reason = str(error).partition("\n")[0].rstrip(".")  # what follows is drawn for a terminal
+    return ParameterError(f"formula={formula!r} cannot be read: {reason or type(error).__name__}.")
 
 
 def _target(formula: str, parsed: Any) -> str:
@@ -198,12 +205,12 @@ def _product(text: str, node: Any) -> list[Factor]:
 
 
 def _terms(
-    parsed: Any, meanings: Mapping[str, _Meaning], columns: Mapping[str, Column]
+    scoped_terms: Sequence[Any], meanings: Mapping[str, _Meaning], columns: Mapping[str, Column]
 ) -> tuple[list[list[Factor]], bool]:
     """Return the products of a formula, and whether it has an intercept."""
     terms: list[list[Factor]] = []
     intercept = False
-    for scoped in _scoped_terms(parsed, meanings, columns):
+    for scoped in scoped_terms:
         factors = [(meanings[part.factor.expr], part) for part in scoped.factors if part.factor.expr != "1"]
         intercept |= not factors
         alternatives = [_alternatives(meaning, part, columns) for meaning, part in factors]
