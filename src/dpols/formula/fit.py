@@ -43,8 +43,8 @@ def ols(
     >>> rows["y"] = rows["x"] + 5 * (rows["c"] == "b")
     >>> model = ols("y ~ x + C(c, levels=['a', 'b'])", rows, epsilon=1, delta=1e-6, random_state=0,
     ...             bounds=Bounds(features={"x": (0, 9)}, target=(0, 15)))
-    >>> dict(zip(model.feature_map_.names, model.coef_.round()))
-    {'x': np.float64(1.0), 'c[b]': np.float64(5.0)}
+    >>> model.feature_map_.names, model.coef_.round().tolist()
+    (('x', 'c[b]'), [1.0, 5.0])
     """
     clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
     if clash:
