@@ -172,6 +172,29 @@ def test_true_and_one_are_told_apart_whichever_comes_first():
         np.testing.assert_array_equal(made.transform(frame), expected)
 
 
+@pytest.mark.extras
+def test_every_type_that_holds_the_same_cells_gives_the_same():
+    pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    rows = [row for row in ROWS if row[3] is not None]
+    expected = MAP.transform(table(rows, "numpy"))
+    frame, columns = table(rows, "pandas"), table(rows, "pyarrow")
+    halves = [columns["region"].slice(0, 1).combine_chunks(), columns["region"].slice(1).combine_chunks()]
+    place = columns.schema.get_field_index("region")
+    tables = [
+        frame.assign(region=frame["region"].astype("category")),
+        frame.assign(region=frame["region"].astype("string"), member=frame["member"].astype("boolean")),
+        frame.assign(age=frame["age"].astype("Int64"), hours=frame["hours"].astype(object)),
+        frame.convert_dtypes(dtype_backend="pyarrow"),
+        columns.set_column(place, "region", arrow.chunked_array([half.dictionary_encode() for half in halves])),
+        columns.set_column(place, "region", columns["region"].cast(arrow.large_string())),
+        polars.from_pandas(frame).with_columns(polars.col("region").cast(polars.Categorical)),
+        polars.from_pandas(frame).with_columns(polars.col("age").cast(polars.Int16)),
+    ]
+    assert isinstance(frame, pandas.DataFrame)
+    for other in tables:
+        np.testing.assert_array_equal(MAP.transform(other), expected)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_text_among_numbers_is_refused_without_quoting_it(kind):
     rows = [["SECRET", "north", 1.0, True]]
@@ -344,6 +367,23 @@ def test_rows_without_a_replacement_follow_the_rule_for_bad_rows():
     with pytest.raises(DataError, match="1 of 4000 rows"):
         PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL).fit(table(rows, "numpy"), pay)
     PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL, bad_rows="zero").fit(table(rows, "numpy"), pay)
+
+
+def test_rows_may_belong_to_units():
+    rows, pay = people(900)
+    units = np.arange(900) // 3
+    model = PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL, max_rows_per_unit=2)
+    model.fit(table(rows, "numpy"), pay, groups=units)
+    assert model.privacy_report_.rows_per_unit == 2
+
+
+@pytest.mark.extras
+def test_tables_on_clusters_are_refused_with_a_way_out():
+    frames = pytest.importorskip("dask.dataframe")
+    rows, pay = people(50)
+    table_on_workers = frames.from_pandas(table(rows, "pandas").assign(pay=pay), npartitions=2)
+    with pytest.raises(DataTypeError, match="Parquet"):
+        PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL).fit(table_on_workers, "pay")
 
 
 def test_ranges_are_declared_once():
