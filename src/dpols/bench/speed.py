@@ -7,7 +7,7 @@ Ridge(cholesky); and an IHM that forms its sketches S X explicitly, in row block
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -89,13 +89,7 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
         "ridge_cholesky": lambda: Ridge(fit_intercept=False, solver="cholesky").fit(features, target),
         "explicit_sketch": lambda: explicit_ihm(features, target, plan),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(repeats):
-        for name, fit in contenders.items():
-            start = time.perf_counter()
-            fit()
-            seconds[name].append(time.perf_counter() - start)
-    median = {name: statistics.median(times) for name, times in seconds.items()}
+    median = median_seconds(contenders, repeats)
     return SpeedRow(
         rows=n,
         features=d,
@@ -106,6 +100,17 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
         memory_norm_bounds=peak_memory_share(n, d, feature_bounds=False),
         memory_feature_bounds=peak_memory_share(n, d, feature_bounds=True),
     )
+
+
+def median_seconds(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Run the contenders in turn, again and again, so that a slow moment hits all of them; return their medians."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repeats):
+        for name, work in contenders.items():
+            start = time.perf_counter()
+            work()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) for name, times in seconds.items()}
 
 
 def make_data(n: int, d: int) -> tuple[Array, Array]:

@@ -1,0 +1,39 @@
+"""``dpols bench scale``: fits in memory, in files and on engines, each with a goal and a verdict."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as given
+from .bench_paper import progress_bar
+from .output import check_output, write_text
+
+
+def scale(
+    quick: Annotated[bool, typer.Option("--quick", help="Small tables; takes a minute or two.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where tables are made, 5 GB; kept for the next run. A temporary one if not given."
+        ),
+    ] = None,
+    json: given.Json = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the numbers as JSON.")] = None,
+) -> None:
+    """Time fits on large data against scikit-learn, bare readers and MLlib, and measure their memory.
+
+    In memory, on Parquet files, on Dask and on Spark, each as a ratio with a goal. What is not installed is left out.
+    """
+    from ..bench import scale as benchmark
+
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        check_output(out / "scale.json")
+    with progress_bar() as show:
+        rows = benchmark.run(quick=quick, folder=folder, progress=show)
+    text = json_format.dumps(rows, indent=2)
+    if out is not None:
+        write_text(out / "scale.json", [text, "\n"])
+    typer.echo(text if json else benchmark.render(rows))
