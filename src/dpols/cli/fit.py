@@ -110,6 +110,10 @@ def fit(
         BadRows,
         typer.Option(help="Rows with missing or infinite values: refuse them, or count each as zeros without a word."),
     ] = BadRows.RAISE,
+    inference: Annotated[
+        bool,
+        typer.Option("--inference", help="Spend half of the squared budget on standard errors and intervals."),
+    ] = False,
     random_state: Annotated[
         int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
     ] = None,
@@ -168,6 +172,7 @@ def fit(
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         count_clipped=count_clipped,
+        inference=inference,
         random_state=random_state,
         ledger=ledger,
     )
@@ -193,6 +198,8 @@ def fit(
         if json:
             typer.echo(model.privacy_report_.to_json())
         else:
+            if inference:
+                typer.echo(f"{model.summary()}\n")
             show_report(model.privacy_report_)
     if not json:
         console.print(f"Model saved to {out}", soft_wrap=True)
