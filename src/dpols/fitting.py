@@ -241,7 +241,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     stddevs: list[float | None] = [None] * len(matrix)
     verdict = verdict_of(np.nan, np.nan)
     if method.evidence is not None:
-        evidence = method.evidence(plan, fit, 0, constant)
+        with one_blas_thread():
+            evidence = method.evidence(plan, fit, 0, constant)
         variances = np.einsum("ij,jk,ik->i", matrix, evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
         verdict = verdict_of(evidence.risk_change, evidence.risk_change_stddev)
