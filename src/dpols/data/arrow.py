@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import MissingExtraError
 from .source import Array
 
-BLOCK_ROWS = 65536
+BLOCK_ROWS = 32768
 
 
 def pyarrow() -> Any:

@@ -8,7 +8,7 @@ from ...errors import DataError
 from ..arrow import BLOCK_ROWS, holds_numbers, pyarrow
 from .task import Header, Part, Stamp, runs_of
 
-_BUFFER = 1 << 20
+_BUFFER = 1 << 18
 _REMEDY = "Write it anew, or rename it after its format."
 
 
@@ -38,7 +38,9 @@ def batches(
 
     try:
         # pre_buffer, which is on by default, would hold the whole file.
-        with parquet.ParquetFile(file.path, metadata=_metadata(file), pre_buffer=False, buffer_size=_BUFFER) as opened:
+        with parquet.ParquetFile(
+            file.path, metadata=_metadata(file), pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
+        ) as opened:
             yield from opened.iter_batches(BLOCK_ROWS, list(part), list(names), use_threads=threads)
     except (arrow.ArrowException, OSError):  # how pyarrow reports damaged pages
         file.check()
