@@ -387,6 +387,8 @@ def _source(table: Any) -> RowSource:
     if table is None or isinstance(table, str):
         raise DataTypeError(f"table={table!r} must be an array or a pandas, polars or pyarrow table.")
     source = as_source(table, None)
+    if isinstance(getattr(source, "target", None), str):
+        raise DataError("a sketch has no target, but the source names one; open it without, and it is sketched too.")
     if source.n_rows < 1 or source.n_features < 1:
         raise DataError(f"the table has {source.n_rows} rows and {source.n_features} columns; it needs one of each.")
     return source
