@@ -1,0 +1,271 @@
+"""Files that cannot be read: one clear error with the file and the remedy; no data in it, no model, nothing charged."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+from table_files import NAMES, TARGET, WRITERS, arrow_table, numbers, small_parts  # noqa: F401
+
+from dpols import Bounds, BudgetLedger, DpolsError, PrivateLinearRegression, read
+from dpols.data.files import FileSource, csv
+
+pyarrow = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.extras
+
+SECRET = 987654.25
+BOUNDS = Bounds(features=[(-1e6, 1e6)] * 5, target=(-1e6, 1e6))
+
+
+def table():
+    """A table in which a value can be recognised."""
+    values = numbers()
+    values[17] = SECRET
+    return arrow_table(values)
+
+
+def refused(path, *words, target=TARGET, columns=None, errors=DpolsError, ledger=None):
+    """Opening and fitting raises an error with these words, which quotes no value and leaves the model as it was."""
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, ledger=ledger)
+    before = dict(vars(model))
+    with pytest.raises(errors) as caught:
+        model.fit(path if isinstance(path, FileSource) else read(path, target, columns))
+    assert vars(model) == before
+    message = str(caught.value)
+    assert [word for word in words if word not in message] == [], message
+    assert not any(text in message for text in ("987654", "SECRET"))
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv", "rows.feather", "rows.npy"])
+def test_a_missing_file(tmp_path, name):
+    refused(tmp_path / name, name, errors=FileNotFoundError)
+
+
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.gz", "rows"])
+def test_a_format_that_is_not_read(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\3\4")
+    refused(tmp_path / name, name, ".parquet", "Convert")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".npy"])
+@pytest.mark.parametrize("content", [b"", b"x0,x1\nSECRET,2\n", b"PAR1" * 99, b"ARROW1\0\0" * 99, b"\x93NUMPY\1\0v\0{"])
+def test_a_file_of_another_format(tmp_path, suffix, content):
+    path = tmp_path / f"rows{suffix}"
+    path.write_bytes(content)
+    refused(path, path.name, "damaged", "Write it anew")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "npy", "records"])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_file(tmp_path, kind, share):
+    path = WRITERS[kind](tmp_path, table())
+    os.truncate(path, int(share * path.stat().st_size))
+    refused(path, path.name, "Write it anew")
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_damage_in_the_middle_of_a_file_with_checksums(tmp_path):
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(table(), path, row_group_size=700, write_page_checksum=True, compression="none")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    refused(path, path.name, "Write it anew")
+
+
+def test_a_truncated_csv_file(tmp_path):
+    path = WRITERS["csv"](tmp_path, table())
+    text = path.read_text()
+    path.write_text(text[: text.rindex(",")])
+    refused(path, path.name, "5 values where the header has 6", "Correct")
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_missing_column(tmp_path, kind):
+    path = WRITERS[kind](tmp_path, table())
+    refused(path, "'z'", "'x0'", target="z")
+    refused(path, "'z'", "'x0'", columns=["x0", "z"])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "parquet folder"])
+@pytest.mark.usefixtures("small_parts")
+def test_a_column_of_strings(tmp_path, kind):
+    names = pyarrow.array(["SECRET"] * 3000)
+    path = WRITERS[kind](tmp_path, table().set_column(2, "x2", names))
+    ledger = BudgetLedger(tmp_path / "budget.ledger", epsilon=1.0, delta=1e-6)
+    refused(path, "'x2'", "numbers", "leave it out", str(path), ledger=ledger)
+    assert ledger.state().used == 0
+    others = [name for name in NAMES[:-1] if name != "x2"]
+    bounds = Bounds(features=[(-1e6, 1e6)] * 4, target=(-1e6, 1e6))
+    assert PrivateLinearRegression(1.0, 1e-6, bounds).fit(read(path, TARGET, others)).n_features_in_ == 4
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_string_far_down_in_a_csv_file(tmp_path):
+    path = WRITERS["csv"](tmp_path, table())
+    lines = path.read_text().splitlines()
+    lines[2500] = lines[2500].replace(lines[2500].split(",")[3], "SECRET")
+    path.write_text("\n".join(lines))
+    refused(path, "'x3'", path.name, "leave empty what is missing")
+
+
+def test_dates_are_no_numbers(tmp_path):
+    days = pyarrow.array(np.arange(3000).astype("datetime64[D]"))
+    for kind in ("parquet", "csv"):
+        refused(WRITERS[kind](tmp_path, table().set_column(1, "x1", days)), "'x1'", "numbers")
+
+
+def write_two(folder, first, second, suffix=".parquet"):
+    from pyarrow import parquet
+
+    folder.mkdir()
+    for name, content in (("a", first), ("b", second)):
+        if suffix == ".csv":
+            from pyarrow import csv as writer
+
+            writer.write_csv(content, folder / f"{name}.csv")
+        else:
+            parquet.write_table(content, folder / f"{name}{suffix}")
+    return folder
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_schema_that_changes_between_files(tmp_path, suffix):
+    whole = table()
+    more = whole.append_column("z", whole.column("x0"))
+    text = whole.set_column(0, "x0", pyarrow.array(["SECRET"] * 3000))
+    refused(write_two(tmp_path / "less", whole, whole.drop_columns(["x3"]), suffix), f"b{suffix}", "'x3'")
+    refused(write_two(tmp_path / "more", whole, more, suffix), f"b{suffix}", "'z'", "first file", "Name the columns")
+    refused(write_two(tmp_path / "type", whole, text, suffix), f"b{suffix}", "'x0'", "numbers")
+    chosen = read(tmp_path / "more", TARGET, NAMES[:-1])
+    assert PrivateLinearRegression(1.0, 1e-6, BOUNDS).fit(chosen).privacy_report_.n_rows == 6000
+
+
+def test_the_order_of_columns_may_change_between_files(tmp_path):
+    whole = table()
+    turned = whole.select(NAMES[::-1])
+    expected, actual = (
+        PrivateLinearRegression(1.0, 1e-6, BOUNDS, random_state=0).fit(read(folder, TARGET)).coef_
+        for folder in (write_two(tmp_path / "same", whole, whole), write_two(tmp_path / "turned", whole, turned))
+    )
+    assert actual.tobytes() == expected.tobytes()
+
+
+def test_duplicate_columns(tmp_path):
+    double = pyarrow.Table.from_arrays([*table().columns, table().column("x0")], names=[*NAMES, "x0"])
+    for kind in ("parquet", "csv", "feather"):
+        refused(WRITERS[kind](tmp_path, double), "'x0'", "unique")
+    path = WRITERS["parquet"](tmp_path, table())
+    refused(path, "'x0'", "unique", columns=["x0", "x1", "x0"])
+    refused(path, "'x5'", "among the columns", columns=["x0", "x5"])
+
+
+def test_an_empty_folder(tmp_path):
+    (tmp_path / "empty" / "year=2024").mkdir(parents=True)
+    (tmp_path / "empty" / "_SUCCESS").write_text("")
+    refused(tmp_path / "empty", "'empty'"[1:-1], "no files")
+
+
+def test_a_folder_of_several_formats(tmp_path):
+    WRITERS["parquet"](tmp_path, table())
+    WRITERS["csv"](tmp_path, table())
+    refused(tmp_path, "'csv'", "'parquet'", "one at a time")
+
+
+def test_a_stray_file_in_a_folder_is_not_passed_over(tmp_path):
+    folder = WRITERS["parquet folder"](tmp_path, table())
+    (folder / "part2" / "rows.parquet.tmp").write_text("")
+    refused(folder, "rows.parquet.tmp", "Convert")
+
+
+def test_a_delta_table(tmp_path):
+    folder = WRITERS["parquet folder"](tmp_path, table())
+    (folder / "_delta_log").mkdir()
+    refused(folder, "Delta", "deleted")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "npy"])
+def test_a_table_without_rows(tmp_path, kind):
+    refused(WRITERS[kind](tmp_path, table().slice(0, 0)), "no rows")
+
+
+@pytest.mark.parametrize("array", [np.zeros(5), np.zeros((2, 2, 2)), np.array([["a", "b"]]), np.array([[None, 1]])])
+def test_arrays_that_are_no_tables(tmp_path, array):
+    np.save(tmp_path / "rows.npy", array, allow_pickle=True)
+    refused(tmp_path / "rows.npy", "rows.npy", target="x1")
+
+
+def test_a_quotation_mark_that_is_never_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv, "_TASK_BYTES", 1000)
+    monkeypatch.setattr(csv, "_LONGEST_LINE", 5000)
+    path = WRITERS["csv"](tmp_path, table())
+    path.write_text(path.read_text().replace("\n", '\n"', 1))
+    refused(path, path.name, "quotation mark", "Correct")
+
+
+class ChangesAfter:
+    """Changes a file when a pass has been read."""
+
+    def __init__(self, n_passes, change):
+        self.n_passes, self.change = n_passes, change
+
+    def __call__(self, number, rows, n_rows):
+        if number == self.n_passes and rows == n_rows:
+            self.change()
+
+
+def same_size(path):
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+
+
+CHANGES = {
+    "more rows": lambda path: path.write_bytes(path.read_bytes() + b"1,1,1,1,1,1\n"),
+    "fewer rows": lambda path: os.truncate(path, path.stat().st_size - 500),
+    "the same size": same_size,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "npy"])
+@pytest.mark.parametrize("n_passes", [1, 2])
+def test_a_file_that_changes_between_passes(tmp_path, kind, change, n_passes):
+    path = WRITERS[kind](tmp_path, table())
+    source = read(path, TARGET, progress=ChangesAfter(n_passes, lambda: CHANGES[change](path)))
+    refused(source, path.name, "changed", "Start again")
+
+
+def test_a_file_that_vanishes_between_passes(tmp_path):
+    path = WRITERS["parquet"](tmp_path, table())
+    source = read(path, TARGET, progress=ChangesAfter(1, path.unlink))
+    refused(source, path.name, errors=FileNotFoundError)
+
+
+def test_a_file_that_changes_before_the_fit(tmp_path):
+    path = WRITERS["csv"](tmp_path, table())
+    ledger = BudgetLedger(tmp_path / "budget.ledger", epsilon=1.0, delta=1e-6)
+    source = read(path, TARGET)
+    CHANGES["more rows"](path)
+    refused(source, path.name, "changed", ledger=ledger)
+    assert ledger.state().used == 0
+
+
+def test_a_file_that_is_added_to_a_folder_does_not_take_part(tmp_path):
+    folder = WRITERS["parquet folder"](tmp_path, table())
+    source = read(folder, TARGET)
+    expected = PrivateLinearRegression(1.0, 1e-6, BOUNDS, random_state=0).fit(source).coef_
+    shutil.copy(folder / "part2" / "rows.parquet", folder / "part0" / "new.parquet")
+    assert (PrivateLinearRegression(1.0, 1e-6, BOUNDS, random_state=0).fit(source).coef_ == expected).all()
+    assert read(folder, TARGET).n_rows > source.n_rows
+
+
+def test_a_source_without_a_target_and_one_with_two(tmp_path):
+    path = WRITERS["parquet"](tmp_path, table())
+    refused(path, "no target", "dpols.read", target=None)
+    with pytest.raises(ValueError, match="own target"):
+        PrivateLinearRegression(1.0, 1e-6, BOUNDS).fit(read(path, TARGET), TARGET)
