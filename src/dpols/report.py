@@ -26,6 +26,7 @@ _KINDS: dict[str, type[Release]] = {
     "failure": FailureAllowance,
     "opaque": OpaqueRelease,
 }
+_MOST_TIMES = 10**6  # releases are listed one by one
 _CERTAIN = (
     3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
 )
@@ -266,7 +267,10 @@ def _line_from_dict(data: Any) -> ReleaseLine:
     parameters = {name: value for name, value in mapping(data).items() if name not in ("what", "times", "kind")}
     for value in parameters.values():
         finite_number(value)
-    return ReleaseLine(text(data["what"]), _KINDS[text(data["kind"])](**parameters), whole(data["times"]))
+    times = whole(data["times"])
+    if times > _MOST_TIMES:
+        raise ValueError(f"a release is listed more than {_MOST_TIMES} times")
+    return ReleaseLine(text(data["what"]), _KINDS[text(data["kind"])](**parameters), times)
 
 
 def _coefficient(data: Any) -> Coefficient:

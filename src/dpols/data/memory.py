@@ -147,8 +147,8 @@ def unquoted(name: str) -> Iterator[None]:
     """Say in place of numpy and scikit-learn that a cell is no number, since they quote it."""
     try:
         yield
-    except ValueError as error:
-        if "could not convert" not in str(error):
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, ValueError) and "could not convert" not in str(error):
             raise
         raise DataError(f"{name} must hold numbers; could not convert all of it to float.") from None
 
