@@ -29,7 +29,14 @@ def solve_symmetric(matrices: Array, vectors: Array) -> Array:
 def inverse_symmetric(matrix: Array) -> Array:
     """Return the inverse of a symmetric matrix, or its pseudo-inverse where it is singular."""
     identity = np.eye(len(matrix))
-    return solve_symmetric(np.broadcast_to(matrix, (len(matrix), *matrix.shape)), identity)
+    with np.errstate(all="ignore"):
+        try:
+            inverse = np.linalg.solve(matrix, identity)  # one factorisation for all columns
+        except np.linalg.LinAlgError:
+            inverse = np.full(matrix.shape, np.nan)
+    if np.isfinite(inverse).all():
+        return inverse
+    return _minimum_norm(matrix, identity)
 
 
 def root_of(matrices: Array) -> Array:
