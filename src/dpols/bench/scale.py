@@ -69,7 +69,10 @@ class Line:
 def run(
     *, quick: bool = False, folder: Path | None = None, progress: Callable[[Step], None] = lambda _: None
 ) -> list[dict[str, Any]]:
-    """Measure everything; return one row for each comparison. Tables are kept in ``folder`` where it is given."""
+    """Measure everything; return one row for each comparison. Tables are kept in ``folder`` where it is given.
+
+    A quick run has small tables and no verdicts, since goals are for large ones.
+    """
     rows = []
     with _folder(folder) as where:
         parts: dict[str, Callable[[], Iterator[Line]]] = {
@@ -81,10 +84,16 @@ def run(
         for done, (what, measure) in enumerate(parts.items()):
             progress(Step(what, done, len(parts)))
             try:
-                rows += [{**asdict(line), "ratio": line.ratio, "verdict": line.verdict} for line in measure()]
+                rows += [_row(line, judged=not quick) for line in measure()]
             except scale_engines.MissingEngine as error:
                 rows.append({"what": what, "verdict": f"not measured: {error}"})
     return rows
+
+
+def _row(line: Line, *, judged: bool) -> dict[str, Any]:
+    """Return a line with its ratio and verdict."""
+    verdict = line.verdict if judged or line.goal is None else "not judged"
+    return {**asdict(line), "ratio": line.ratio, "verdict": verdict}
 
 
 def render(rows: list[dict[str, Any]]) -> str:
