@@ -1,0 +1,62 @@
+"""`dpols fit --inference` and `dpols summary`: what they print, write and refuse."""
+
+import json
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def noisy_csv(tmp_path):
+    """A table of 3,000 rows whose pay is 10 + age / 2 + hours / 3 and an error."""
+    rng = np.random.default_rng(0)
+    age, hours = rng.uniform(18, 90, 3000), rng.uniform(0, 60, 3000)
+    pay = 10 + age / 2 + hours / 3 + rng.uniform(-5, 5, 3000)
+    path = tmp_path / "noisy.csv"
+    np.savetxt(path, np.column_stack((age, hours, pay)), delimiter=",", header="age,hours,pay", comments="")
+    return path
+
+
+@pytest.fixture
+def model(dpols, noisy_csv, bounds, tmp_path):
+    path = tmp_path / "model.json"
+    asked = ("--epsilon", 3, "--delta", "1e-6", "--random-state", 0)
+    result = dpols("fit", noisy_csv, "--target", "pay", "--bounds", bounds, *asked, "--inference", "--out", path)
+    assert result.code == 0, result.err
+    assert "Private least squares" in result.out
+    assert "X'X, for intervals" in result.out  # among the releases
+    return path
+
+
+def test_a_summary_shows_intervals_that_hold_the_truth(dpols, model):
+    result = dpols("summary", model, "--alpha", "0.001", "--json")
+    assert result.code == 0, result.err
+    found = {row["name"]: row for row in json.loads(result.out)["coefficients"]}
+    for name, truth in (("age", 0.5), ("hours", 1 / 3), ("intercept", 10.0)):
+        assert found[name]["lower"] < truth < found[name]["upper"]
+    text = dpols("summary", model, "--target", "data").out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "age" in text
+    assert "[0.025" in text
+
+
+@pytest.mark.parametrize("suffix", ["html", "txt", "json"])
+def test_a_summary_is_written_as_its_name_says(dpols, model, tmp_path, suffix):
+    path = tmp_path / f"summary.{suffix}"
+    assert dpols("summary", model, "--out", path).code == 0
+    start = {"html": "<!doctype html>", "txt": "  ", "json": "{"}[suffix]
+    assert path.read_text().startswith(start)
+    assert "hours" in path.read_text()
+
+
+def test_bad_requests_are_refused(dpols, model, tmp_path):
+    assert "must end in" in dpols("summary", model, "--out", tmp_path / "summary.pdf").err
+    assert "alpha=2.0" in dpols("summary", model, "--alpha", 2).err
+    assert dpols("summary", model, "--target", "truth").code == 2
+    assert dpols("summary", tmp_path / "none.json").code == 2
+
+
+def test_a_model_without_inference_says_how_to_ask(dpols, csv, bounds, budget, tmp_path):
+    path = tmp_path / "plain.json"
+    assert dpols("fit", csv, "--target", "pay", "--bounds", bounds, *budget, "--out", path).code == 0
+    assert "inference=True" in dpols("summary", path).out
