@@ -27,7 +27,12 @@ from dpols.errors import DataError
 
 pytestmark = pytest.mark.extras
 
-SHORT = dict.fromkeys(SHARES, 200) | {"fit and predict": 60, "release_sketch": 60, "CSV file": 80, "ledger, rows forged": 60}
+SHORT = dict.fromkeys(SHARES, 200) | {
+    "fit and predict": 60,
+    "release_sketch": 60,
+    "CSV file": 80,
+    "ledger, rows forged": 60,
+}
 
 
 @pytest.mark.parametrize("name", SHARES)
