@@ -1,6 +1,7 @@
 """A ledger's file: what it allows, what it remembers, and what it notices."""
 
 import copy
+import hashlib
 import math
 import pickle
 import sqlite3
@@ -220,3 +221,26 @@ def test_nothing_and_nonsense_are_not_charged(ledger):
     with pytest.raises(ParameterError, match="what=3"):
         ledger.add(GaussianRelease(100.0), what=3)
     assert ledger.entries() == ()
+
+
+def test_a_row_that_was_changed_together_with_its_own_hash_is_found(ledger):
+    for _ in range(3):
+        ledger.add(quarter(ledger), what="mean")
+    with closing(sqlite3.connect(ledger.path)) as connection, connection:
+        rows = connection.execute("SELECT content, sha256 FROM history ORDER BY number").fetchall()
+        content = rows[1][0].replace('"gaussian": 0.25', '"gaussian": 0.01')
+        forged = hashlib.sha256(f"2\n{rows[0][1]}\n{content}".encode()).hexdigest()
+        connection.execute("UPDATE history SET content = ?, sha256 = ? WHERE number = 2", (content, forged))
+    with pytest.raises(LedgerError, match="row 3 is not what was written"):
+        ledger.check()
+
+
+def test_a_leak_that_is_used_up_stays_so_when_only_epsilon_is_raised(ledger):
+    ledger.add(FailureAllowance(0.9 * ledger.state().caps.leak), what="a test that may fail")
+    assert ledger.state().used == pytest.approx(0.9, rel=1e-2)
+    ledger.raise_cap(20.0, 1e-6)
+    state = ledger.state()
+    assert state.gaussian < 0.2 < 0.89 < state.leak
+    with pytest.raises(BudgetExceeded):
+        ledger.add(FailureAllowance(0.2 * state.caps.leak), what="another")
+    ledger.add(GaussianRelease(3.0 * state.caps.multiplier), what="mean")

@@ -20,7 +20,7 @@ from ..privacy import (
     log_delta_of,
 )
 from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
-from .records import Entry, Groups, State, charged, created, raised, state_of
+from .records import Entry, Groups, State, charged, created, entry_of, raised, state_of
 from .store import Row, Store
 
 __all__ = ["BudgetLedger", "Entry", "State", "as_ledger", "gaussian_left"]
@@ -132,8 +132,7 @@ class BudgetLedger:
                 raise BudgetExceeded(_refusal(self.path, state, charge, what))
             return charged(what, fixed, charge, whole)
 
-        number = self._store.append(content).number
-        return next(entry for entry in self.state().entries if entry.number == number)
+        return entry_of(self._store.append(content))
 
     def affords(self, *releases: Release) -> bool:
         """Return whether releases could be charged now."""

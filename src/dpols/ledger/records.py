@@ -131,7 +131,7 @@ def state_of(rows: Sequence[Row]) -> State:
     """Add up all rows of a ledger."""
     try:
         state = _opened(rows[0].content)
-        entries = [_entry(row) for row in rows[1:] if row.content["kind"] == "charge"]
+        entries = [entry_of(row) for row in rows[1:] if row.content["kind"] == "charge"]
         for row in rows[1:]:
             match row.content["kind"]:
                 case "cap":
@@ -204,7 +204,8 @@ def _plus(state: State, charge: Charge) -> State:
     )
 
 
-def _entry(row: Row) -> Entry:
+def entry_of(row: Row) -> Entry:
+    """Read the row of a charge."""
     content = row.content
     return Entry(
         number=row.number,
