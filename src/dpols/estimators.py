@@ -52,7 +52,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         stands for an empty cell. ``fit`` and ``predict`` then take raw rows.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
-    method : str, default="ihm"
+    method : str, default="adaptive"
         Name of the algorithm.
     numeric : "auto", "exact" or "float", default="auto"
         Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds of
@@ -123,7 +123,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        method: str = "ihm",
+        method: str = "adaptive",
         numeric: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.extras
 @pytest.fixture
 def cost(dpols):
     def run(*arguments):
-        return dpols("cost", "--rows", 404, "--features", 13, "--epsilon", 1, "--delta", "1/n^2", *arguments)
+        sizes = ("--rows", 404, "--features", 13)
+        return dpols("cost", *sizes, "--epsilon", 1, "--delta", "1/n^2", "--method", "ihm", *arguments)
 
     return run
 

@@ -60,7 +60,8 @@ def test_a_closed_form_for_few_sketch_rows_is_warned_about(dpols):
     assert done.code == 0
     assert done.err.startswith("warning: the closed form is not valid for so few sketch rows (k T = 4)")
     assert "no, see the warning" in done.out
-    costs = dpols("cost", *setting, "--option", "n_iterations=1", "--option", "sketch_size=4", "--json")
+    few = ("--method", "ihm", "--option", "n_iterations=1", "--option", "sketch_size=4")
+    costs = dpols("cost", *setting, *few, "--json")
     assert costs.err.startswith("warning: the closed form is not valid")
     assert not json.loads(costs.out)["closed_form"]["valid"]
 

@@ -143,12 +143,12 @@ OPTIONS = {
 )
 def test_options_out_of_range_are_refused_by_name_before_bits_are_drawn(name, value):
     with pytest.raises(ParameterError, match=name):
-        model(options={name: value}).fit(*table())
+        model(method="ihm", options={name: value}).fit(*table())
 
 
 def test_whole_numbers_may_come_as_floats():
-    as_floats = model(options={"n_iterations": 2.0, "sketch_size": 40.0}).fit(*table())
-    as_ints = model(options={"n_iterations": 2, "sketch_size": 40}).fit(*table())
+    as_floats = model(method="ihm", options={"n_iterations": 2.0, "sketch_size": 40.0}).fit(*table())
+    as_ints = model(method="ihm", options={"n_iterations": 2, "sketch_size": 40}).fit(*table())
     np.testing.assert_array_equal(as_floats.coef_, as_ints.coef_)
 
 
@@ -273,7 +273,7 @@ def test_bad_rows_may_count_as_rows_of_zeros(bounds, fit_intercept, numeric):
     np.testing.assert_allclose(zeroed.coef_, model(**settings).fit(others, bad_y).coef_, rtol=1e-9)
     assert zeroed.privacy_report_.n_rows == 60
     # The same plan on the remaining rows: as many iterations, as large a sketch, the eigenvalue not released.
-    fixed = settings | {"options": {"sketch_size": 50, "eigenvalue": "off"}}
+    fixed = settings | {"method": "ihm", "options": {"sketch_size": 50, "eigenvalue": "off"}}
     np.testing.assert_allclose(
         model(**fixed).fit(bad, bad_y).coef_, model(**fixed).fit(X[keep], y[keep]).coef_, rtol=1e-9
     )

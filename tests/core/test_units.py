@@ -26,7 +26,7 @@ def people(n_rows=4000, *, seed=0):
 
 
 def almost_converged(**more):
-    return {"options": {"n_iterations": 25}} | ENDLESS | more
+    return {"method": "ihm", "options": {"n_iterations": 25}} | ENDLESS | more
 
 
 @pytest.mark.parametrize("numeric", ["float", "exact"])

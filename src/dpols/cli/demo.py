@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .demo_plot import ErrorCurve
 
 DELTA = 1e-6
-# Six steps instead of three: on this many rows the sketches' own error would otherwise exceed the noise.
-OPTIONS = {"n_iterations": 6}
 EPSILONS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 FITS_PER_EPSILON = 15
 FRESH_ROWS = 10_000
@@ -79,7 +77,7 @@ def private_fit(table: Any, epsilon: float) -> Any:
     from ..estimators import PrivateLinearRegression
     from ..synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET
 
-    return PrivateLinearRegression(epsilon, DELTA, PATIENTS_BOUNDS, options=OPTIONS).fit(table, PATIENTS_TARGET)
+    return PrivateLinearRegression(epsilon, DELTA, PATIENTS_BOUNDS).fit(table, PATIENTS_TARGET)
 
 
 def error_curve(table: Any, ordinary: Any) -> "ErrorCurve":
@@ -157,10 +155,9 @@ def show_files(folder: Path, epsilon: float, target: str) -> None:
             ("staff.csv, staff.toml", "made-up employees with categories and empty cells"),
         ],
     )
-    option = " ".join(f"--option {name}={value}" for name, value in OPTIONS.items())
     console.print("The same fit by hand, with fresh noise:")
     console.print(
         f"  {program()} fit {folder / 'data.csv'} --target {target} --bounds {folder / 'bounds.toml'} \\\n"
-        f"    --epsilon {epsilon:g} --delta {DELTA:g} {option} --out my-model.json",
+        f"    --epsilon {epsilon:g} --delta {DELTA:g} --out my-model.json",
         soft_wrap=True,
     )
