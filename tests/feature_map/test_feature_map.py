@@ -115,6 +115,25 @@ def test_categories_count_once_in_the_norm_of_a_row():
     assert wide.bounds(x_norm=0.5).x_norm == 0.5
 
 
+def test_short_rows_bring_a_fit_nearer_to_least_squares():
+    rng = np.random.default_rng(0)
+    made = FeatureMap({"x": Numeric(0, 1), "c": Categorical(range(20))}, target=(-6, 8))
+    rows = np.column_stack([rng.uniform(0, 1, 20_000), rng.integers(0, 20, 20_000)])
+    y = np.clip(3 * rows[:, 0] + rng.normal(size=20)[rows[:, 1].astype(int)] + rng.normal(0, 0.5, 20_000), -6, 8)
+    features = made.transform(rows)
+    design = np.column_stack([features, np.ones(len(y))])
+    best = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+
+    def distance(seed, **given):
+        model = PrivateLinearRegression(1.0, 1e-6, method="adaptive", random_state=seed, **given).fit(features, y)
+        return np.sqrt(np.mean((features @ model.coef_ + model.intercept_ - best) ** 2))
+
+    derived, apart = made.bounds(), Bounds(features=[(0, 1)] * len(made.names), target=(-6, 8))
+    by_order = Bounds(features=list(derived.features.values()), target=derived.target, x_norm=derived.x_norm)
+    short, long = ([distance(seed, bounds=bounds) for seed in range(5)] for bounds in (by_order, apart))
+    assert np.median(short) < 0.5 * np.median(long)
+
+
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 def test_categories_are_those_of_scikit_learn():
     values = np.array([["a"], ["c"], ["b"], ["d"]], dtype=object)
