@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 ALPHA = 0.05
 BATCH_RUNS = 250
-_MOST_CELLS_AT_ONCE = 30_000_000  # of a batch's data; larger ones go in shorter batches, which are kept more often
+_BATCH_VALUES = 60_000_000  # of a batch's data; more go in shorter batches, so that little is lost when a run stops
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Group:
 
     def batches(self) -> "Iterator[Batch]":
         """Divide the runs."""
-        size = min(BATCH_RUNS, max(10, _MOST_CELLS_AT_ONCE * 10 // (self.n_rows * (self.n_features + 1))))
+        size = min(BATCH_RUNS, max(10, _BATCH_VALUES // (self.n_rows * (self.n_features + 1))))
         for first in range(0, self.runs, size):
             yield Batch(self, first, min(size, self.runs - first))
 
