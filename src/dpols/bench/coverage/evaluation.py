@@ -26,7 +26,8 @@ def evaluate(groups: Sequence[Group], journal: Path | None, *, jobs: int, progre
     """Simulate what the journal does not hold yet, and return the sums of every cell."""
     batches = [batch for group in groups for batch in group.batches()]
     done = _read(journal) if journal is not None else {}
-    missing = sorted((b for b in batches if _key(b) not in done), key=lambda b: -b.group.cost * b.count)
+    # All cells grow at the same rate, so that a run that is stopped has something to say of each.
+    missing = sorted((b for b in batches if _key(b) not in done), key=lambda b: b.first / b.group.runs)
     for batch in batches:
         if _key(batch) in done:
             progress(batch.group.design, batch.group.cost * batch.count)
