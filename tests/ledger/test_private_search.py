@@ -116,7 +116,7 @@ def test_the_better_candidate_is_chosen_and_predicts():
 def test_scores_have_the_noise_that_is_stated():
     grid = {"fit_intercept": [True]}
     estimator = PrivateLinearRegression(bounds=BOUNDS, method="adassp", numeric="float")
-    found = [search(grid, estimator, random_state=seed, epsilon=50.0).fit(X, Y).results_[0] for seed in range(250)]
+    found = [search(grid, estimator, random_state=seed, epsilon=50.0).fit(X, Y).results_[0] for seed in range(150)]
     errors = np.array([result["mean_squared_error"] for result in found])
     stated = found[0]["noise"]
     zero_out_scores = squared_errors([model([0.4, -0.2], 0.3)], X[SCORING], Y[SCORING], (-1.0, 1.0))

@@ -145,7 +145,7 @@ def adversarys_delta(first_ratio, options, epsilon, direction):
 
     By quadrature over the first loss, which is normal with mean half its variance.
     """
-    z = np.linspace(-9.0, 9.0, 721)
+    z = np.linspace(-9.0, 9.0, 361)
     losses = first_ratio * z + 0.5 * first_ratio**2
     best = [max(curve(option, direction, epsilon - loss) for option in options) for loss in losses]
     return float(np.sum(np.array(best) * norm.pdf(z)) * (z[1] - z[0]))
@@ -153,7 +153,7 @@ def adversarys_delta(first_ratio, options, epsilon, direction):
 
 def least(passes, low, high):
     """The least scale of noise that passes."""
-    for _ in range(26):
+    for _ in range(22):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if passes(middle) else (middle, high)
     return high
