@@ -19,7 +19,8 @@ class RowsPerSecond(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Return the speed, or nothing while there is none."""
-        return Text("" if not task.speed else f"{task.speed / 1e6:.2f} million rows/s")
+        speed = task.completed / task.elapsed if task.elapsed else 0.0
+        return Text(f"{speed / 1e6:.2f} million rows/s" if speed else "")
 
 
 @contextmanager
