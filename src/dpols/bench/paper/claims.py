@@ -230,6 +230,8 @@ def _linmix_only_when_favourable(evidence: Evidence) -> Finding:
     ]
     if not evidence.pairs("linmix", "adassp", REAL):
         return _not_run()
+    if not pairs:
+        return Finding("not run", "LinMix beats AdaSSP in no cell that was run")
     outside = []
     for one, _ in pairs:
         size = sizes[one.cell.dataset]
@@ -238,7 +240,7 @@ def _linmix_only_when_favourable(evidence: Evidence) -> Finding:
         ratio = loss_ratio(loss, n_rows=size.n, n_features=size.d, epsilon=one.cell.epsilon)
         if ratio >= 1.0:
             outside.append(one.cell.dataset)
-    share = 1.0 - len(outside) / len(pairs) if pairs else 1.0
+    share = 1.0 - len(outside) / len(pairs)
     numbers = f"LinMix beats AdaSSP in {len(pairs)} cells, in {len(pairs) - len(outside)} of them with a ratio below 1"
     if outside:
         numbers += f"; otherwise on {', '.join(sorted(set(outside)))}"

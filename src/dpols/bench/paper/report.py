@@ -20,6 +20,7 @@ from .tables import save_text
 if TYPE_CHECKING:
     from .evaluation import Evaluation
 
+_LARGEST, _SMALLEST = 0.72, 0.45  # pixels on the screen for one of a figure: letters as large as the text, and legible
 _COLUMNS = (
     ("n", "n"),
     ("d", "d"),
@@ -151,12 +152,14 @@ def _figures(accountings: Sequence[str], folder: Path) -> str:
             path = folder / f"{row.name}_{accounting}.png"
             if not path.exists():
                 continue
-            picture = base64.b64encode(path.read_bytes()).decode()
+            data = path.read_bytes()
+            picture, pixels = base64.b64encode(data).decode(), int.from_bytes(data[16:20])  # a PNG's width stands there
             caption = f"{row.caption} {accounting.capitalize()} accounting."
             opened = " open" if row.name == "main" and accounting == accountings[0] else ""
             parts.append(
                 f"<details{opened}><summary>{escape(caption)}</summary>"
-                f'<div class="wide"><img alt="{escape(caption)}" src="data:image/png;base64,{picture}"></div></details>'
+                f'<div class="wide"><img alt="{escape(caption)}" style="max-width:{_LARGEST * pixels:.0f}px;'
+                f'min-width:{_SMALLEST * pixels:.0f}px" src="data:image/png;base64,{picture}"></div></details>'
             )
     return f'<section id="figures"><h2>Figures</h2>{"".join(parts)}</section>'
 
