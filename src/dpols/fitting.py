@@ -292,7 +292,9 @@ def one_of(name: str, value: Any, allowed: Any) -> Any:
 
 def _what(prepared: Prepared) -> str:
     """Say in a ledger what a fit is, in public numbers."""
-    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}"
+    request = prepared.request
+    unit = "" if request.unit is None else f", {request.unit} of up to {request.rows_per_unit} rows"
+    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}"
 
 
 def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...], tuple[str, ...]]:

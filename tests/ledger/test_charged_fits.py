@@ -1,5 +1,6 @@
 """Estimators and sketches that share a ledger: every fit is charged, before it touches the data."""
 
+import json
 import pickle
 import warnings
 
@@ -10,9 +11,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from dpols import AdaSSPRegression, Bounds, BudgetLedger, PrivateLinearRegression, release_sketch
+from dpols import AdaSSPRegression, Bounds, BudgetLedger, PaidBounds, PrivateLinearRegression, release_sketch
 from dpols.errors import BudgetExceeded, DataError, LedgerError, NotPrivateWarning, ParameterError
 from dpols.privacy import OpaqueRelease, epsilon_of
+from dpols.verification import verify_report
 
 BOUNDS = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
 X = np.random.default_rng(3).uniform(-1, 1, size=(900, 2))
@@ -99,6 +101,26 @@ def test_many_fits_of_both_relations_stay_within_the_budget(ledger):
     releases = [release for entry in ledger.entries() for release in entry.releases]
     assert epsilon_of(releases, 1e-6) <= 3.0
     assert ledger.state().used > 0.1
+
+
+def test_all_that_a_fit_buys_beside_its_method_is_charged_too(ledger):
+    people = np.arange(len(X)) // 3
+    bought = PrivateLinearRegression(
+        0.5,
+        1e-8,
+        PaidBounds(),
+        method="adassp",
+        inference=True,
+        count_clipped=True,
+        max_rows_per_unit=3,
+        ledger=ledger,
+    ).fit(X, Y, groups=people)
+    (entry,) = ledger.entries()
+    assert entry.what == "adassp fit at (epsilon=0.5, delta=1e-08), zero-out, unit of groups of up to 3 rows"
+    assert sorted(map(repr, entry.releases)) == sorted(map(repr, bought.privacy_report_.releases))
+    assert len(entry.releases) > 5
+    report = json.loads(bought.privacy_report_.to_json())
+    assert all(finding.holds for finding in verify_report(report, ledger=ledger))
 
 
 def test_a_seeded_fit_is_charged_all_the_same(ledger):
