@@ -178,7 +178,7 @@ def _peak_mb(path: Path, numeric: str) -> float | None:
 
 
 def _model(source: FileSource, numeric: Any) -> PrivateLinearRegression:
-    return PrivateLinearRegression(epsilon=1.0, delta=1e-9, bounds=_bounds(source), numeric=numeric)
+    return PrivateLinearRegression(epsilon=1.0, delta=1e-9, bounds=_bounds(source), method="ihm", numeric=numeric)
 
 
 def _bounds(source: FileSource) -> Bounds:
