@@ -155,8 +155,8 @@ class PrivacyReport:
             return f"{self.relation}: {_RELATIONS[self.relation]}"
         instead = "rows of zeros, or back" if self.relation == "zero-out" else "any other rows"
         return (
-            f"{self.relation} of whole units: all rows of one {self.unit} are replaced by {instead}; the number of rows "
-            f"is public, and at most {self.rows_per_unit} rows of a unit are used"
+            f"{self.relation} of whole units: all rows of one {self.unit} are replaced by {instead}; the number of "
+            f"rows is public, and at most {self.rows_per_unit} rows of a unit are used"
         )
 
     def __str__(self) -> str:
