@@ -1,4 +1,4 @@
-"""Twelve mistakes that have been made in private regression, as changes to the source.
+"""Mistakes that have been made in private regression, or are easily made, as changes to the source.
 
 Each is planted in a copy, in one or several places. The rest of the tests knows nothing of this list; they must fail on
 every one of these copies. A text to replace must occur exactly once in its file: whoever moves it updates the change.
@@ -33,7 +33,7 @@ class Edit:
 class Bug:
     """One mistake in one place."""
 
-    mistake: str  # as the list of twelve has it
+    mistake: str  # as the list below has it
     place: str
     edits: tuple[Edit, ...]
     quick: bool = False  # whether the short form, in the ordinary tests, plants it
@@ -61,6 +61,9 @@ MISTAKES = (
     "a default seed",
     "eigenvalue noise short by sqrt(2)",
     "n in a non-public role",
+    "a unit charged as one row",
+    "counts of many columns charged as of one",
+    "a release beside the method left out of the account",
 )
 
 BUGS = (
@@ -75,8 +78,8 @@ BUGS = (
             ),
             Edit(
                 "data/fixed_point.py",
-                "        np.clip(steps, -ONE, ONE, out=steps)\n",
-                "",
+                "    return np.clip(steps, -ONE, ONE, out=steps)\n",
+                "    return steps\n",
             ),
         ),
         quick=True,
@@ -289,6 +292,66 @@ BUGS = (
                 "fitting.py",
                 "budget = request.budget(source.n_rows)",
                 "budget = request.budget(int(source.total(lambda X, y: (np.isfinite(y).sum(),)).values[0]))",
+            ),
+        ),
+    ),
+    Bug(
+        "a unit charged as one row",
+        "sums",
+        (
+            Edit(
+                "statistics.py",
+                "statistic.value, statistic.sensitivity * rows_per_unit, statistic.unit / rows_per_unit, rows_per_unit",
+                "statistic.value, statistic.sensitivity, statistic.unit / rows_per_unit, rows_per_unit",
+            ),
+        ),
+    ),
+    Bug(
+        "a unit charged as one row",
+        "shift of a sketch",
+        (
+            Edit(
+                "mechanisms.py",
+                "one_row = gram.sensitivity / gram.rows_at_once",
+                "one_row = gram.sensitivity",
+            ),
+        ),
+    ),
+    Bug(
+        "a unit charged as one row",
+        "rows that are used",
+        (Edit("data/units.py", "np.repeat(starts, sizes) < max_rows", "np.repeat(starts, sizes) < max_rows + 1"),),
+    ),
+    Bug(
+        "counts of many columns charged as of one",
+        "values",
+        (
+            Edit(
+                "counting.py",
+                "per_unit(_counted(counts, rows.numeric, len(edges)), rows.rows_per_unit)",
+                "per_unit(_counted(counts, rows.numeric, 1), rows.rows_per_unit)",
+            ),
+        ),
+    ),
+    Bug(
+        "a release beside the method left out of the account",
+        "what was recorded",
+        (
+            Edit(
+                "algorithms/alongside.py",
+                "return epsilon_of((*paid, *fit.releases), budget.delta, relation=relation)",
+                "return epsilon_of(fit.releases, budget.delta, relation=relation)",
+            ),
+        ),
+    ),
+    Bug(
+        "a release beside the method left out of the account",
+        "the plan",
+        (
+            Edit(
+                "algorithms/alongside.py",
+                "return log_delta_of((*paid, *plan_at(noise).releases), budget.epsilon)",
+                "return log_delta_of(plan_at(noise).releases, budget.epsilon)",
             ),
         ),
     ),
