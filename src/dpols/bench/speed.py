@@ -1,15 +1,16 @@
 """How fast a private fit is, against what a user would run instead, in one run on one machine.
 
-Compared: the IHM estimator with validation, bounding and planning; scikit-learn's non-private LinearRegression and
-Ridge(cholesky); and an IHM that forms its sketches S X explicitly, in row blocks on the same threads.
+Compared: the default estimator and IHM with validation, bounding and planning; scikit-learn's non-private
+LinearRegression and Ridge(cholesky); and an IHM that forms its sketches S X explicitly, in row blocks on the same
+threads.
 """
 
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
@@ -25,6 +26,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SHAPES = ((57_247, 27), (500_000, 77), (1_000_000, 50))
 QUICK_SHAPES = ((20_000, 10), (57_247, 27))
 _BLOCK = 4096
+_OURS = ("default", "default_feature_bounds", "default_exact", "ihm")
+_OTHERS = ("linear_regression", "ridge_cholesky", "explicit_sketch")
+_KEY = """\
+default: all passes of the adaptive method, float arithmetic, norm bounds;
+feat: with feature bounds; exact: in exact arithmetic. OLS, Ridge: scikit-learn's
+non-private LinearRegression and Ridge(solver='cholesky'). S X: IHM with explicit
+sketches in blocks. All on {cores} cores, without intercept."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +41,16 @@ class SpeedRow:
 
     rows: int
     features: int
+    default: float
+    default_feature_bounds: float
+    default_exact: float
     ihm: float
     linear_regression: float
     ridge_cholesky: float
     explicit_sketch: float
+    default_over_linear_regression: float
+    default_feature_bounds_over_linear_regression: float
+    default_exact_over_linear_regression: float
     ihm_over_linear_regression: float
     ihm_over_ridge: float
     explicit_over_ihm: float
@@ -55,36 +69,46 @@ def run(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None
 
 def render(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of plain text."""
-    head = (
-        f"{'rows':>9} {'d':>4} {'IHM s':>8} {'OLS s':>8} {'Ridge s':>8} {'S X s':>8} "
-        f"{'IHM/OLS':>8} {'IHM/Ridge':>9} {'SX/IHM':>7} {'mem norm':>9} {'mem feat':>9}"
+    ratios = [f"{name}_over_linear_regression" for name in _OURS]
+    parts = (
+        ("seconds", ("default", "feat", "exact", "IHM", "OLS", "Ridge", "S X"), (*_OURS, *_OTHERS)),
+        (
+            "seconds over those of OLS, unless named otherwise",
+            ("default", "feat", "exact", "IHM", "IHM/Ridge", "SX/IHM"),
+            (*ratios, "ihm_over_ridge", "explicit_over_ihm"),
+        ),
+        (
+            "peak memory of IHM above that before, over that of X",
+            ("norm", "feat"),
+            ("memory_norm_bounds", "memory_feature_bounds"),
+        ),
     )
-    lines = [head]
-    for r in rows:
-        memory = [
-            "n/a" if r[name] is None else f"{r[name]:.3f}" for name in ("memory_norm_bounds", "memory_feature_bounds")
-        ]
-        lines.append(
-            f"{r['rows']:>9} {r['features']:>4} {r['ihm']:>8.4f} {r['linear_regression']:>8.4f} "
-            f"{r['ridge_cholesky']:>8.4f} {r['explicit_sketch']:>8.4f} {r['ihm_over_linear_regression']:>8.3f} "
-            f"{r['ihm_over_ridge']:>9.3f} {r['explicit_over_ihm']:>7.1f} {memory[0]:>9} {memory[1]:>9}"
-        )
-    lines += [
-        "OLS, Ridge: scikit-learn's non-private LinearRegression and Ridge(solver='cholesky'). S X: IHM with explicit",
-        f"sketches in blocks. All on {worker_count()} cores. mem: peak memory of our fit above that before, over X's.",
-    ]
-    return "\n".join(lines)
+    return "\n".join([*(_table(rows, *part) for part in parts), _KEY.format(cores=worker_count())])
+
+
+def _table(rows: list[dict[str, Any]], title: str, headings: Sequence[str], names: Sequence[str]) -> str:
+    lines = [title, f"{'rows':>9} {'d':>4} " + " ".join(f"{heading:>9}" for heading in headings)]
+    for row in rows:
+        cells = ("n/a" if row[name] is None else f"{row[name]:.4g}" for name in names)
+        lines.append(f"{row['rows']:>9} {row['features']:>4} " + " ".join(f"{cell:>9}" for cell in cells))
+    return "\n".join((*lines, ""))
 
 
 def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
     """Time all contenders in turn on the same data, and keep medians."""
     features, target = make_data(n, d)
-    private = PrivateLinearRegression(
-        epsilon=1.0, delta="1/n^2", bounds=Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False, numeric="float"
-    )
+    norms, ranges = Bounds(x_norm=1.0, y_abs=1.0), Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0)
+
+    def private(bounds: Bounds = norms, numeric: Literal["exact", "float"] = "float", **more: Any) -> object:
+        model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, numeric=numeric, **more)
+        return model.fit(features, target)
+
     plan = ihm.plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
     contenders: dict[str, Callable[[], object]] = {
-        "ihm": lambda: private.fit(features, target),
+        "default": private,
+        "default_feature_bounds": lambda: private(ranges),
+        "default_exact": lambda: private(numeric="exact"),
+        "ihm": lambda: private(method="ihm"),
         "linear_regression": lambda: LinearRegression(fit_intercept=False).fit(features, target),
         "ridge_cholesky": lambda: Ridge(fit_intercept=False, solver="cholesky").fit(features, target),
         "explicit_sketch": lambda: explicit_ihm(features, target, plan),
@@ -94,7 +118,7 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
         rows=n,
         features=d,
         **median,
-        ihm_over_linear_regression=median["ihm"] / median["linear_regression"],
+        **{f"{name}_over_linear_regression": median[name] / median["linear_regression"] for name in _OURS},
         ihm_over_ridge=median["ihm"] / median["ridge_cholesky"],
         explicit_over_ihm=median["explicit_sketch"] / median["ihm"],
         memory_norm_bounds=peak_memory_share(n, d, feature_bounds=False),
@@ -187,7 +211,7 @@ def peak_memory_share(n: int, d: int, *, feature_bounds: bool) -> float | None:
 def _send_peak(sender: Any, n: int, d: int, feature_bounds: bool) -> None:
     features, target = make_data(n, d)
     bounds = Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0) if feature_bounds else Bounds(x_norm=1.0, y_abs=1.0)
-    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds, numeric="float")
+    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds, method="ihm", numeric="float")
     model.fit(features[:100], target[:100])  # imports and thread pools are not the fit's
     try:
         with open("/proc/self/clear_refs", "w") as file:
