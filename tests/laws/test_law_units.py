@@ -1,0 +1,41 @@
+"""Every sum declares for units of m rows m times what it declares for single rows, and is measured in m-ths."""
+
+import inspect
+
+import numpy as np
+import pytest
+from law_cases import bounded, every_numeric, problem
+
+from dpols import statistics
+from dpols.data import BoundedRows
+from dpols.statistics import Statistic
+
+SUMS = [
+    function
+    for name, function in inspect.getmembers(statistics, inspect.isfunction)
+    if function.__module__ == statistics.__name__ and not name.startswith("_") and name != "per_unit"
+]
+# A sum with an argument of another name adds it here.
+ARGUMENTS = {"theta": np.zeros((2, 4)), "residual_bound": 0.5, "norm_bound": 0.5, "edges": np.array([0.0, 0.1, 0.2])}
+
+
+def of(function, rows: BoundedRows) -> list[Statistic]:
+    names = list(inspect.signature(function).parameters)[1:]
+    result = function(rows, **{name: ARGUMENTS[name] for name in names})
+    return [result] if isinstance(result, Statistic) else list(result)
+
+
+@every_numeric
+@pytest.mark.parametrize("function", SUMS, ids=lambda function: function.__name__)
+def test_a_sum_over_units_declares_so_many_times_more(function, numeric):
+    rows = bounded(*problem(), numeric=numeric)
+    by_units = BoundedRows(rows.source, rows.row_map, rows.bad_rows, rows.numeric, 3)
+    for single, several in zip(of(function, rows), of(function, by_units), strict=True):
+        np.testing.assert_array_equal(single.value, several.value)
+        assert several.sensitivity == 3 * single.sensitivity
+        np.testing.assert_allclose(several.unit, np.asarray(single.unit) / 3)
+        assert (single.rows_at_once, several.rows_at_once) == (1, 3)
+
+
+def test_all_sums_are_seen():
+    assert len(SUMS) >= 7
