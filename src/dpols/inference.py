@@ -241,8 +241,23 @@ def _least_squares(
     spread = inverse @ noise
     gained = float(measured.gradient[trial] @ step) - float(np.trace(spread))
     own = float(measured.residual_bound[trial]) ** 2 * plan.square_multiplier
-    variance = own**2 + 4.0 * float(step @ noise @ step) + 2.0 * float(np.sum(spread * spread.T))
+    variance = (
+        own**2
+        + _clipped_off(plan, measured, trial) ** 2
+        + 4.0 * float(step @ noise @ step)
+        + 2.0 * float(np.sum(spread * spread.T))
+    )
     return float(measured.squares[trial]) - gained, math.sqrt(max(variance, 0.0))
+
+
+def _clipped_off(plan: OneStepPlan, measured: Measured, trial: int) -> float:
+    """Return what clipping may take from the sum of squares unseen, if residuals thin out like x^-3.
+
+    The sum of (r^2 - C^2)+ is the integral of 2 x N(x) from C on, where N(x) residuals exceed x.
+    """
+    edge = int(quiet_edge(measured.counts[trial : trial + 1], plan.count_multiplier)[0])
+    unseen = float(unseen_above(plan.count_multiplier)[edge])
+    return float(2.0 * unseen * EDGES[edge] ** 3 / measured.residual_bound[trial])
 
 
 def _total_squares(
