@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SheffetRegression,
     )
     from .paid_bounds import PaidBounds
+    from .planning import plan_accuracy, which_epsilon, which_n
     from .privacy import PrivacyBudget
     from .private_search import PrivateSearchCV
     from .report import PrivacyReport
@@ -57,6 +58,7 @@ _HOME = {
     "PrivateSearchCV": ".private_search",
     "PrivateSketch": ".sketching",
     "ols": ".formula",
+    **dict.fromkeys(("plan_accuracy", "which_epsilon", "which_n"), ".planning"),
     "read": ".data",
     "release_sketch": ".sketching",
 }
@@ -85,9 +87,12 @@ __all__ = [
     "SheffetRegression",
     "__version__",
     "ols",
+    "plan_accuracy",
     "privacy",
     "read",
     "release_sketch",
+    "which_epsilon",
+    "which_n",
 ]
 
 

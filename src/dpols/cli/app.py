@@ -15,6 +15,7 @@ from .demo import demo
 from .fit import fit
 from .guarantee import guarantee
 from .ledger import ledger
+from .plan import plan
 from .predict import predict
 from .report import report
 from .summary import summary
@@ -43,7 +44,20 @@ def dpols(
         typer.echo(context.get_help())
 
 
-for command in (fit, predict, summary, report, verify, bounds_template, bounds_check, cost, guarantee, demo, audit):
+for command in (
+    fit,
+    predict,
+    summary,
+    report,
+    verify,
+    bounds_template,
+    bounds_check,
+    plan,
+    cost,
+    guarantee,
+    demo,
+    audit,
+):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
 app.add_typer(bench, name="bench")

@@ -1,0 +1,235 @@
+"""``dpols plan``: what accuracy to expect, and what it needs, before anything is spent."""
+
+import json as json_format
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import MissingExtraError, ParameterError
+from . import options as given
+from .bench_paper import numbers, split_list
+from .bounds_file import read_feature_map
+from .console import number, out, print_table
+from .console import progress as watched
+from .output import check_output
+
+if TYPE_CHECKING:
+    from ..planning import AccuracyPlan, Answer
+
+
+def plan(
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Number of rows of the data. Without it: how many are needed.")
+    ] = None,
+    features: Annotated[
+        int | None, typer.Option(min=1, help="Number of features, without the intercept; or give --bounds.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E,F", help="What to plan for; 0.1, 0.3, 1, 3 and 10 unless given.")
+    ] = None,
+    delta: given.Delta = "1/n^2",
+    r_squared: Annotated[
+        float | None, typer.Option(help="Share of the target's variance that features explain, as you expect it; 0.5.")
+    ] = None,
+    condition: Annotated[
+        float, typer.Option(help="Largest over smallest eigenvalue of the features' correlation matrix.")
+    ] = 10.0,
+    bounds_slack: Annotated[
+        float, typer.Option(help="Width of the bounds over that of the data (3 stds to either side).")
+    ] = 1.0,
+    bounds: Annotated[Path | None, typer.Option(metavar="FILE", help="Bounds file, as dpols fit takes it.")] = None,
+    public_table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="PUBLIC table to resample in place of made-up rows: never the private data."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Name of the public table's target.")] = None,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Those to compare: adaptive,ihm,adassp,dp-gd unless given.")
+    ] = None,
+    want_r_squared: Annotated[
+        float | None, typer.Option(help="Say which epsilon, or how many rows, reaches this R^2.")
+    ] = None,
+    want_width: Annotated[
+        float | None, typer.Option(help="The same for the width of the slopes' 95% intervals, in stds.")
+    ] = None,
+    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    no_intercept: given.NoIntercept = False,
+    no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Do not simulate intervals; faster.")] = False,
+    trials: Annotated[int, typer.Option(min=2, help="Simulated fits for each number.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, help="What determines the simulation.")] = 0,
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Picture to write.")] = None,
+    json: given.Json = False,
+) -> None:
+    """Say what accuracy to expect of private fits, by simulation, before anything is spent.
+
+    Reads no private data. With --want-r-squared or --want-width: which epsilon reaches it at --rows, or how many rows
+    at one --epsilon.
+    """
+    from ..planning import EPSILONS, plan_accuracy
+
+    common: dict[str, Any] = {
+        "d": features,
+        "delta": given.parsed_delta(delta, 1.0),
+        "r_squared": r_squared,
+        "condition": condition,
+        "bounds_slack": bounds_slack,
+        "fit_intercept": not no_intercept,
+        "neighbours": neighbours.value,
+        "trials": trials,
+        "seed": seed,
+        **_table_and_bounds(public_table, target, bounds),
+    }
+    epsilons = None if epsilon is None else tuple(numbers("--epsilon", epsilon))
+    names = None if methods is None else split_list("--methods", methods)
+    if want_r_squared is not None or want_width is not None:
+        if plot is not None:
+            raise ParameterError("--plot shows a plan over epsilons; leave out --want-r-squared and --want-width.")
+        wanted = {"wanted_r_squared": want_r_squared, "interval_width": want_width}
+        answer = _answer(rows, epsilons, names, wanted, common)
+        if json:
+            typer.echo(json_format.dumps(answer.to_dict(), indent=2))
+        else:
+            show_answer(answer)
+        return
+    if rows is None:
+        raise ParameterError("--rows is required, unless --want-r-squared or --want-width ask how many are needed.")
+    if plot is not None:
+        check_output(plot)
+        _require_matplotlib()
+    with _bar() as show:
+        found = plan_accuracy(
+            n=rows,
+            epsilon=EPSILONS if epsilons is None else epsilons,
+            methods=names,
+            intervals=not no_intervals,
+            progress=show,
+            **common,
+        )
+    if plot is not None:
+        found.save_plot(plot)
+    if json:
+        typer.echo(json_format.dumps(found.to_dict(), indent=2))
+    else:
+        show_plan(found)
+        if plot is not None:
+            out.print(f"Picture: {plot}", soft_wrap=True)
+
+
+def show_plan(found: "AccuracyPlan") -> None:
+    """Print a plan in 80 columns."""
+    out.print(f"{found.n_rows:,} rows with {found.n_features} features, delta = {found.rows[0].delta:.3g}")
+    out.print(f"assumed: {found.assumed}\n", soft_wrap=True)
+    reasons = list(dict.fromkeys(row.no_interval_because for row in found.rows if row.no_interval_because))
+    marks = {reason: f"({i})" for i, reason in enumerate(reasons, 1)}
+    lines = [
+        (
+            row.method,
+            f"{row.epsilon:g}",
+            f"{row.r_squared:.3f}",
+            f"{row.mean_squared_error:.3f}",
+            f"{row.excess_risk:.2g}",
+            f"{row.coefficient_error:.2g}",
+            marks[row.no_interval_because or ""] if row.interval_width is None else f"{row.interval_width:.2g}",
+        )
+        for row in found.rows
+    ]
+    columns = ("method", ">epsilon", ">R^2", ">error", ">excess", ">slope error", ">interval")
+    print_table(f"What to expect of {found.trials} fits each", columns, lines)
+    out.print(
+        "error: mean squared, on fresh rows; excess: what privacy adds to it; both as shares of the target's variance. "
+        "slope error and interval (95%, full width): in stds of the target for each std of the feature. Intervals are "
+        "those of a fit with inference, which pays half of its squared budget for them."
+    )
+    for reason, mark in marks.items():
+        out.print(f"{mark} no interval: {reason}", soft_wrap=True)
+    for name, reason in found.left_out:
+        out.print(f"Left out: {name}: {reason}", soft_wrap=True)
+    out.print(f"\nR^2 without privacy: {found.nonprivate_r_squared:.3f}")
+    out.print(f"Recommendation: {found.recommendation.reason}")
+    out.print(found.note)
+
+
+def show_answer(answer: "Answer") -> None:
+    """Print what reaches an accuracy."""
+    out.print(f"wanted: {answer.wanted}")
+    out.print(f"answer: {answer.reason}")
+    row = answer.row
+    if row is not None:
+        width = "none" if row.interval_width is None else number(round(row.interval_width, 6))
+        shown = f"R^2 {row.r_squared:.3f}, slope error {row.coefficient_error:.2g}, interval width {width}"
+        out.print(f"expected at epsilon = {row.epsilon:g} on {row.n_rows:,} rows: {shown}")
+    out.print(answer.note)
+
+
+def _answer(
+    rows: int | None,
+    epsilons: tuple[float, ...] | None,
+    names: tuple[str, ...] | None,
+    wanted: dict[str, Any],
+    common: dict[str, Any],
+) -> "Answer":
+    from ..planning import which_epsilon, which_n
+
+    if names is not None and len(names) > 1:
+        raise ParameterError(f"--methods {','.join(names)}: the search takes one method at a time.")
+    method = "adaptive" if names is None else names[0]
+    if (rows is None) == (epsilons is None):
+        raise ParameterError("give --rows to learn which epsilon is enough, or one --epsilon to learn how many rows.")
+    if rows is not None:
+        with _bar() as show:
+            return which_epsilon(n=rows, method=method, progress=show, **wanted, **common)
+    assert epsilons is not None
+    if len(epsilons) != 1:
+        raise ParameterError("--epsilon must be one number where the number of rows is asked for.")
+    with _bar() as show:
+        return which_n(epsilon=epsilons[0], method=method, progress=show, **wanted, **common)
+
+
+def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> dict[str, Any]:
+    """Read the files that are given; columns of the table that bounds leave out are left out."""
+    found: dict[str, Any] = {}
+    names = None
+    if bounds is not None:
+        declared = read_feature_map(bounds, target).bounds()
+        assert isinstance(declared.features, dict)
+        found["bounds"], names = declared, list(declared.features)
+    if public_table is None:
+        if target is not None and bounds is None:
+            raise ParameterError("--target names a column of --public-table, or of --bounds in CSV; give one of them.")
+        return found
+    if target is None:
+        raise ParameterError("--target is required with --public-table: the name of the column to predict.")
+    from .tables import column_types, read_columns
+
+    types = column_types(public_table)
+    wanted = names if names is not None else [name for name, why in types.items() if why is None and name != target]
+    for name in (*wanted, target):
+        if name not in types:
+            raise ParameterError(f"--public-table has no column {name!r}; it has {', '.join(types)}.")
+        if types[name] is not None:
+            raise ParameterError(f"column {name!r} of --public-table cannot be used: {types[name]}.")
+    return {**found, "public_table": read_columns(public_table, [*wanted, target]), "target": target}
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plots") from None
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar of what was simulated, on a terminal only."""
+    if not watched.is_terminal:
+        yield lambda what, done, total: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (BarColumn(bar_width=24), TextColumn("{task.completed:.0f} of {task.total:.0f}:"))
+    with Progress(*columns, TextColumn("{task.description}", markup=False), console=watched, transient=True) as bar:
+        task = bar.add_task("starting", total=1)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

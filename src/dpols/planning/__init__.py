@@ -1,0 +1,18 @@
+"""Planning before spending: what accuracy to expect of private fits, from public numbers and simulation alone."""
+
+from .accuracy import EPSILONS, METHODS, TRIALS, AccuracyPlan, Recommendation, plan_accuracy
+from .search import Answer, which_epsilon, which_n
+from .simulation import PlannedRow
+
+__all__ = [
+    "EPSILONS",
+    "METHODS",
+    "TRIALS",
+    "AccuracyPlan",
+    "Answer",
+    "PlannedRow",
+    "Recommendation",
+    "plan_accuracy",
+    "which_epsilon",
+    "which_n",
+]

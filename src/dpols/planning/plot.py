@@ -1,0 +1,97 @@
+"""The picture of a plan: expected R^2 and interval width against epsilon, one curve for each method."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from .accuracy import AccuracyPlan
+
+MUTED = "#6b6b6b"
+# Colour and marker of each method, those that figures of the benchmark have.
+LOOKS = {
+    "adaptive": ("#a8328a", "^"),
+    "ihm": ("#188038", "D"),
+    "adassp": ("#1f4fd8", "*"),
+    "dp-gd": ("#222222", "x"),
+    "linmix": ("#e8542a", "o"),
+    "ihm-adaptive": ("#00a3a3", "s"),
+    "linmix-dynamic": ("#c58a00", "v"),
+    "boosted-adassp": ("#0b7fab", "p"),
+    "sheffet": ("#7a5c2e", "h"),
+}
+
+
+def save_plot(plan: "AccuracyPlan", path: Path) -> None:
+    """Draw a plan."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plots") from None
+    figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _draw(left, plan, "r_squared")
+    left.axhline(plan.nonprivate_r_squared, color=MUTED, ls="--", lw=1.3)
+    note = {"textcoords": "offset points", "fontsize": 9, "color": MUTED}
+    at = plan.epsilons[0], plan.nonprivate_r_squared
+    left.annotate("least squares, not private", at, xytext=(2, 5), **note)
+    # Fits far worse than a constant would flatten everything else.
+    lowest = min(row.r_squared for row in plan.rows)
+    top = max(plan.nonprivate_r_squared, 0.02)
+    left.set_ylim(max(lowest - 0.05 * top, -0.35 * top), 1.12 * top)
+    if lowest < 0.0:
+        left.axhline(0.0, color=MUTED, lw=0.8)
+        left.annotate("a constant", (plan.epsilons[0], 0.0), xytext=(2, 4), **note)
+    left.set_ylabel("expected R\u00b2 on fresh rows")
+    left.set_title("Accuracy")
+    if any(row.interval_width is not None for row in plan.rows):
+        _draw(right, plan, "interval_width")
+        right.set_yscale("log")
+        if any(row.interval_width is None for row in plan.rows):
+            place = {"transform": right.transAxes, "ha": "left", "va": "bottom"}
+            right.text(0.02, 0.02, "no point: most fits would have no interval", fontsize=9, color=MUTED, **place)
+    else:
+        right.text(0.5, 0.5, "no intervals at these epsilons", ha="center", color=MUTED, transform=right.transAxes)
+    right.set_ylabel("width, in stds of target per std of feature")
+    right.set_title("95% intervals of slopes, in fits that pay for them")
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xticks(plan.epsilons, [f"{epsilon:g}" for epsilon in plan.epsilons])
+        axes.minorticks_off()
+        axes.set_xlim(plan.epsilons[0] / 1.25, plan.epsilons[-1] * 1.25)
+        axes.set_xlabel("epsilon, more private to the left")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25, linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.title.set_fontsize(11)
+    _level_ticks(right)
+    advised = plan.recommendation.epsilon
+    if advised is not None:
+        left.axvline(advised, color=MUTED, lw=0.9, ls=":")
+        low, high = left.get_ylim()
+        left.annotate("recommended", (advised, 0.5 * (low + high)), xytext=(-4, 0), ha="right", rotation=90, **note)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=10, frameon=False)
+    title = f"What to expect of {plan.n_rows:,} rows with {plan.n_features} features"
+    figure.suptitle(f"{title}\n{plan.assumed}".replace("R^2", "R\u00b2"), fontsize=11)
+    figure.savefig(path, dpi=150)
+
+
+def _draw(axes: Any, plan: "AccuracyPlan", name: str) -> None:
+    for method in plan.methods:
+        rows = sorted((row for row in plan.rows if row.method == method), key=lambda row: row.epsilon)
+        points = [(row.epsilon, getattr(row, name)) for row in rows if getattr(row, name) is not None]
+        colour, marker = LOOKS.get(method, (MUTED, "."))
+        axes.plot(*zip(*points, strict=True) if points else ((), ()), color=colour, marker=marker, ms=6, label=method)
+
+
+def _level_ticks(axes: Any) -> None:
+    """Label a logarithmic axis that may span less than a decade with plain numbers."""
+    if axes.get_yscale() != "log":
+        axes.set_yticks([])
+        return
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,107 @@
+"""Rows to simulate fits on: at most so many distinct ones, repeated until there are as many as asked for.
+
+Every statistic of a method is a sum over rows, so that a table in which each row stands w times has w times the sums of
+the distinct rows: exact, at the cost of those alone.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..data import ArraySource, BoundedRows, Bounds, Total
+from ..data.source import Kernel
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_ROWS = 20_000  # distinct ones
+
+
+@dataclass(frozen=True, repr=False)
+class RepeatedRows:
+    """A source of ``n_rows`` rows that goes through the given ones again and again."""
+
+    features: Array
+    target: Array
+    n_rows: int
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def weights(self) -> Array:
+        """How often each distinct row stands in the table."""
+        times, more = divmod(self.n_rows, len(self.target))
+        return times + (np.arange(len(self.target)) < more)
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        times, more = divmod(self.n_rows, len(self.target))
+        parts = []
+        for rows, weight in ((slice(0, more), times + 1), (slice(more, None), times)):
+            if weight and len(self.target[rows]):
+                found = ArraySource(self.features[rows], self.target[rows]).total(kernel, *args)
+                parts.append(tuple(weight * value for value in found.values))
+        return Total(tuple(sum(values) for values in zip(*parts, strict=True)), self.n_rows)  # type: ignore[misc]
+
+
+@dataclass(frozen=True, repr=False)
+class Sample:
+    """A made-up or public table of the size that is planned for, with what errors on it are measured by."""
+
+    source: RepeatedRows
+    bounds: Bounds
+    fit_intercept: bool
+    residual_share: float  # 1 - R^2 of the best coefficients in the population
+    triangle: Array = field(init=False)  # R of the rows [X, 1] = Q R
+    best: Array = field(init=False)  # least squares on these rows, the intercept last
+    target_variance: float = field(init=False)
+    feature_stds: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        weights = self.source.weights / self.source.n_rows
+        features, target = self.source.features, self.source.target
+        centre = weights @ features if self.fit_intercept else np.zeros(features.shape[1])
+        middle = float(weights @ target) if self.fit_intercept else 0.0
+        joined = np.column_stack((features, np.ones(len(target)))) if self.fit_intercept else features
+        root = np.sqrt(weights)[:, None]
+        triangle = np.asarray(np.linalg.qr(root * np.column_stack((joined, target)), mode="r"))
+        width = joined.shape[1]
+        found = {
+            "triangle": triangle[:width, :width],
+            "best": np.linalg.lstsq(triangle[:width, :width], triangle[:width, width], rcond=1e-15)[0],
+            "target_variance": float(weights @ (target - middle) ** 2),
+            "feature_stds": np.sqrt(weights @ (features - centre) ** 2),
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    def bounded(self) -> BoundedRows:
+        """Return the rows as methods take them."""
+        row_map = self.bounds.row_map(
+            n_features=self.source.n_features, columns=self.source.columns, fit_intercept=self.fit_intercept
+        )
+        return BoundedRows(self.source, row_map)
+
+    def excess(self, coefficients: Array) -> Array:
+        """Return by how much the mean squared error on these rows exceeds the least, for each row of coefficients."""
+        products = (coefficients - self.best) @ self.triangle.T
+        return np.asarray(np.einsum("ij,ij->i", products, products))
+
+    def slope_errors(self, coefficients: Array) -> Array:
+        """Return the errors of slopes, in target stds for each std of the feature."""
+        d = self.source.n_features
+        return np.asarray((coefficients - self.best)[:, :d] * self.in_stds)
+
+    @property
+    def in_stds(self) -> Array:
+        """What a slope is multiplied with to be in target stds for each std of its feature."""
+        return np.asarray(self.feature_stds / np.sqrt(self.target_variance))
+
+    def sampling_variances(self) -> Array:
+        """Return the variance that least squares on so many rows has by chance, of slopes in the same units."""
+        d = self.source.n_features
+        inverse = np.linalg.pinv(self.triangle)
+        variance = self.residual_share * self.target_variance * np.einsum("ij,ij->i", inverse, inverse)[:d]
+        return np.asarray(variance * self.in_stds**2 / self.source.n_rows)

@@ -1,0 +1,246 @@
+"""The inverse: which epsilon, or how many rows, an accuracy needs."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..algorithms import algorithm
+from ..data import Bounds
+from ..errors import CalibrationError, ParameterError
+from .accuracy import NOTHING_SPENT, TRIALS, Progress, Question, nonprivate_r_squared
+from .simulation import PlannedRow
+
+_PER_DECADE = 12  # steps of the grids
+EPSILON_RANGE = (0.01, 100.0)
+N_RANGE = (100, 10_000_000)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What reaches an accuracy: the smallest value of a grid, or None where none of it does."""
+
+    quantity: str  # "epsilon" or "n"
+    value: float | None
+    wanted: str
+    reason: str
+    row: PlannedRow | None  # what to expect there, or at the end of the grid
+    simulated: tuple[tuple[float, float | None], ...]  # values tried, with what came out
+    note: str = NOTHING_SPENT
+
+    @property
+    def reachable(self) -> bool:
+        """Whether some value of the grid reaches it."""
+        return self.value is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "quantity": self.quantity,
+            "value": self.value,
+            "reachable": self.reachable,
+            "wanted": self.wanted,
+            "reason": self.reason,
+            "expected": None if self.row is None else self.row.to_dict(),
+            "simulated": [list(pair) for pair in self.simulated],
+            "note": self.note,
+        }
+
+
+def which_epsilon(
+    *,
+    n: int,
+    wanted_r_squared: float | None = None,
+    interval_width: float | None = None,
+    method: str = "adaptive",
+    d: int | None = None,
+    delta: float | str = "1/n^2",
+    bounds: Bounds | None = None,
+    r_squared: float | None = None,
+    condition: float = 10.0,
+    bounds_slack: float = 1.0,
+    fit_intercept: bool = True,
+    public_table: Any = None,
+    target: Any = None,
+    neighbours: str = "zero-out",
+    trials: int = TRIALS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Answer:
+    """Return the smallest epsilon, of twelve in each decade from 0.01 to 100, that reaches what is wanted.
+
+    Give either ``wanted_r_squared``, on fresh rows, or ``interval_width``, of the slopes' 95% intervals in target stds
+    for each std of the feature. What is assumed is given as to `plan_accuracy`. Every epsilon is tried on the same
+    rows and with the same noise up to its scale, so that accuracy grows with epsilon and the search can halve.
+
+    >>> which_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
+    'no epsilon is enough: even without privacy R^2 is 0.500; lower what is wanted.'
+    """
+    question = Question.of(
+        d=d,
+        delta=delta,
+        bounds=bounds,
+        r_squared=r_squared,
+        condition=condition,
+        bounds_slack=bounds_slack,
+        fit_intercept=fit_intercept,
+        table=public_table,
+        target=target,
+        neighbours=neighbours,
+        trials=trials,
+        seed=seed,
+    )
+    goal = Goal.of(wanted_r_squared, interval_width)
+    algorithm(method)
+    samples = question.samples(n)
+    least = nonprivate_r_squared(samples[0])
+    if goal.r_squared is not None and least < goal.r_squared:
+        reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f}; lower what is wanted."
+        if 1.0 - samples[0].residual_share >= goal.r_squared:
+            reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f} on so few rows; use more rows."
+        return Answer("epsilon", None, goal.text, reason, None, ())
+
+    def at(value: float) -> PlannedRow:
+        return question.row(samples, method, value, intervals=goal.width is not None)
+
+    grid = _grid(*EPSILON_RANGE)
+    remedy = "use more rows, tighter bounds or fewer features"
+    return _search("epsilon", grid, at, goal, method, remedy, progress)
+
+
+def which_n(
+    *,
+    epsilon: float,
+    wanted_r_squared: float | None = None,
+    interval_width: float | None = None,
+    method: str = "adaptive",
+    d: int | None = None,
+    delta: float | str = "1/n^2",
+    bounds: Bounds | None = None,
+    r_squared: float | None = None,
+    condition: float = 10.0,
+    bounds_slack: float = 1.0,
+    fit_intercept: bool = True,
+    public_table: Any = None,
+    target: Any = None,
+    neighbours: str = "zero-out",
+    trials: int = TRIALS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Answer:
+    """Return the smallest number of rows, of twelve in each decade from 100 to ten million, that is enough.
+
+    Arguments are those of `which_epsilon`, with ``epsilon`` in place of ``n``.
+    """
+    question = Question.of(
+        d=d,
+        delta=delta,
+        bounds=bounds,
+        r_squared=r_squared,
+        condition=condition,
+        bounds_slack=bounds_slack,
+        fit_intercept=fit_intercept,
+        table=public_table,
+        target=target,
+        neighbours=neighbours,
+        trials=trials,
+        seed=seed,
+    )
+    goal = Goal.of(wanted_r_squared, interval_width)
+    algorithm(method)
+    question.budget(epsilon, N_RANGE[0])
+    most = question.table.r_squared
+    if goal.r_squared is not None and most <= goal.r_squared:
+        reason = f"no number of rows is enough: features explain R^2 = {most:.3f} at most; lower what is wanted."
+        return Answer("n", None, goal.text, reason, None, ())
+
+    def at(value: float) -> PlannedRow:
+        return question.row(question.samples(round(value)), method, epsilon, intervals=goal.width is not None)
+
+    smallest = max(N_RANGE[0], 2 * question.table.n_features + 10)
+    grid = [float(round(value)) for value in _grid(*N_RANGE) if value >= smallest]
+    return _search("n", grid, at, goal, method, "use a larger epsilon, tighter bounds or fewer features", progress)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is wanted of a fit."""
+
+    r_squared: float | None
+    width: float | None
+
+    @classmethod
+    def of(cls, r_squared: float | None, width: float | None) -> "Goal":
+        """Check that one of the two is given."""
+        if (r_squared is None) == (width is None):
+            raise ParameterError("give exactly one of wanted_r_squared and interval_width: what the fit should reach.")
+        if r_squared is not None and not 0.0 < r_squared < 1.0:
+            raise ParameterError(f"wanted_r_squared={r_squared!r} must lie strictly between 0 and 1.")
+        if width is not None and not (math.isfinite(width) and width > 0.0):
+            raise ParameterError(f"interval_width={width!r} must be a positive number.")
+        return cls(r_squared, width)
+
+    @property
+    def text(self) -> str:
+        """Say what is wanted."""
+        return f"R^2 >= {self.r_squared:g}" if self.width is None else f"intervals of width <= {self.width:g}"
+
+    def value_of(self, row: PlannedRow) -> float | None:
+        """Return the number that is compared."""
+        return row.r_squared if self.width is None else row.interval_width
+
+    def reached_by(self, row: PlannedRow) -> bool:
+        """Whether a row is good enough."""
+        if self.r_squared is not None:
+            return row.r_squared >= self.r_squared
+        return row.interval_width is not None and self.width is not None and row.interval_width <= self.width
+
+
+def _search(
+    quantity: str,
+    grid: Sequence[float],
+    at: Callable[[float], PlannedRow],
+    goal: Goal,
+    method: str,
+    remedy: str,
+    progress: Progress | None,
+) -> Answer:
+    """Halve a rising grid down to the smallest value that is enough; CalibrationError counts as not enough."""
+    tried: dict[float, PlannedRow | None] = {}
+    total = 1 + math.ceil(math.log2(len(grid)))
+
+    def enough(value: float) -> bool:
+        if progress is not None:
+            progress(f"{quantity} = {value:g}", min(len(tried), total - 1), total)
+        try:
+            tried[value] = at(value)
+        except CalibrationError:
+            tried[value] = None
+        row = tried[value]
+        return row is not None and goal.reached_by(row)
+
+    found: float | None = None
+    if enough(grid[-1]):
+        low, high = -1, len(grid) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(grid[middle]) else (middle, high)
+        found = grid[high]
+    row = tried[grid[-1] if found is None else found]
+    seen = tuple((value, None if r is None else goal.value_of(r)) for value, r in sorted(tried.items()))
+    if found is None:
+        got = None if row is None else goal.value_of(row)
+        came = "intervals cannot be given there" if got is None else f"{got:.3g} is what it gives"
+        reason = f"no {quantity} up to {grid[-1]:,g} reaches {goal.text} with {method} ({came}): {remedy}."
+        return Answer(quantity, None, goal.text, reason, row, seen)
+    assert row is not None
+    reason = f"{quantity} = {found:,.6g} is the smallest of the grid that reaches {goal.text} with {method}."
+    if found == grid[0]:
+        reason = f"{quantity} = {found:,.6g}, the smallest tried, already reaches {goal.text} with {method}."
+    return Answer(quantity, found, goal.text, reason, row, seen)
+
+
+def _grid(low: float, high: float) -> list[float]:
+    """Return values to two digits, twelve in each decade."""
+    steps = round(_PER_DECADE * math.log10(high / low))
+    return [float(f"{low * 10.0 ** (i / _PER_DECADE):.2g}") for i in range(steps + 1)]
