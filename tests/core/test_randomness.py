@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dpols import Bounds, PrivateLinearRegression
@@ -107,6 +108,11 @@ def test_forked_processes_draw_different_noise(numeric):
     with multiprocessing.get_context("fork").Pool(3) as pool:
         found = pool.map(coefficients, [numeric] * 6, chunksize=1)
     assert len({tuple(f) for f in [*found, coefficients(numeric)]}) == 7
+
+
+def test_workers_of_joblib_draw_different_noise():
+    found = Parallel(n_jobs=2)(delayed(coefficients)("float") for _ in range(4))
+    assert len({tuple(each) for each in found}) == 4
 
 
 @every_numeric
