@@ -62,8 +62,8 @@ def to_dict(cells: Cells) -> dict[str, Any]:
 def markdown(found: dict[str, Any]) -> str:
     """Return the cells as a table."""
     lines = [
-        "| design | n | d | epsilon | printed | population | data | R^2 | variance | mean | new row | oracle | plain |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| design | n | d | epsilon | runs | printed | population | data | R^2 | variance | mean | new row | oracle | plain |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in found["cells"]:
         numbers = [row[name] for name in ("population", "data", "r_squared", "variance", "mean", "observation")]
@@ -73,6 +73,7 @@ def markdown(found: dict[str, Any]) -> str:
             f"{row['n_rows']:,}",
             str(row["n_features"]),
             f"{row['epsilon']:g}",
+            str(row["runs"]),
             f"{row['printed']:.0%}",
             *(_percent(number) for number in numbers),
             *("" if width is None else f"{width:.2f}" for width in widths),
