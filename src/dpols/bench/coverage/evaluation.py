@@ -61,10 +61,9 @@ def to_dict(cells: Cells) -> dict[str, Any]:
 
 def markdown(found: dict[str, Any]) -> str:
     """Return the cells as a table."""
-    lines = [
-        "| design | n | d | epsilon | runs | printed | population | data | R^2 | variance | mean | new row | oracle | plain |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    what = ("population", "data", "R^2", "variance", "mean", "new row", "oracle", "plain")
+    names = ("design", "n", "d", "epsilon", "runs", "printed", *what)
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in found["cells"]:
         numbers = [row[name] for name in ("population", "data", "r_squared", "variance", "mean", "observation")]
         widths = [row["width_over_oracle"], row["width_over_nonprivate"]]
