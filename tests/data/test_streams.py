@@ -21,9 +21,7 @@ def model(numeric="exact"):
 
 def duckdb_query():
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
-    connection = duckdb.connect()
-    connection.register("people", arrow_table())
-    return connection.sql("select * from people")
+    return duckdb.from_arrow(arrow_table())  # of the connection that duckdb keeps open itself
 
 
 def ibis_query():
