@@ -10,6 +10,7 @@ import typer
 from . import options as given
 from .bench_coverage import coverage
 from .bench_paper import paper
+from .bench_planning import planning
 from .bench_scale import scale
 from .bench_score import score
 from .console import working
@@ -46,6 +47,7 @@ def exact(quick: Quick = False, json: given.Json = False, out: Out = None) -> No
 
 
 bench.command()(paper)
+bench.command()(planning)
 bench.command()(coverage)
 bench.command()(scale)
 bench.command()(score)

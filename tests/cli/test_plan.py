@@ -1,0 +1,82 @@
+"""``dpols plan``: expected accuracy before anything is spent."""
+
+import json
+
+import pytest
+
+pytest.importorskip("typer")
+pytestmark = pytest.mark.extras
+
+FEW = ("--trials", 2)
+
+
+def test_a_plan_fits_80_columns_and_says_that_nothing_is_spent(dpols):
+    done = dpols("plan", "--rows", 2000, "--features", 3, "--epsilon", "1,10", *FEW)
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 96  # reasons are not wrapped
+    assert all(len(line) <= 80 for line in done.out.splitlines() if line.startswith(("method", "adaptive", "dp-gd")))
+    assert "Recommendation: " in done.out
+    assert "nothing spent" in " ".join(done.out.split())
+
+
+def test_json_has_the_rows_of_the_plan(dpols):
+    arguments = ("plan", "--rows", 500, "--features", 2, "--epsilon", 1, "--methods", "adassp,ihm", "--no-intervals")
+    content = json.loads(dpols(*arguments, "--json", *FEW).out)
+    assert [row["method"] for row in content["rows"]] == ["adassp", "ihm"]
+    assert content["rows"][0]["delta"] == pytest.approx(500**-2)
+    assert content["recommendation"]["reason"]
+
+
+def test_a_public_table_and_a_bounds_file(dpols, csv, bounds):
+    numbers = csv.with_name("numbers.csv")
+    numbers.write_text(csv.read_text().replace(",city", "").replace(",town", ""))
+    common = ("plan", "--rows", 5000, "--target", "pay", "--epsilon", 3, "--methods", "adaptive", "--json", *FEW)
+    by_bounds = json.loads(dpols(*common, "--public-table", csv, "--bounds", bounds).out)
+    by_ranges = json.loads(dpols(*common, "--public-table", numbers).out)
+    assert by_bounds["n_features"] == by_ranges["n_features"] == 2
+    # The table is linear to the last digit, and the bounds of the file are the wider ones.
+    assert by_bounds["nonprivate_r_squared"] > 0.999
+    assert by_bounds["rows"][0]["excess_risk"] > by_ranges["rows"][0]["excess_risk"]
+
+
+def test_the_inverse_questions(dpols):
+    wanted = ("plan", "--features", 2, "--want-r-squared", 0.4, *FEW)
+    epsilon = json.loads(dpols(*wanted, "--rows", 2000, "--json").out)
+    n = json.loads(dpols(*wanted, "--epsilon", 1, "--json").out)
+    assert (epsilon["quantity"], n["quantity"]) == ("epsilon", "n")
+    assert epsilon["reachable"]
+    assert n["expected"]["r_squared"] >= 0.4
+    assert "answer: " in dpols(*wanted, "--rows", 2000).out
+
+
+def test_a_picture(dpols, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = dpols("plan", "--rows", 500, "--features", 2, "--epsilon", "1,3", "--plot", tmp_path / "p.png", *FEW)
+    assert done.code == 0
+    assert (tmp_path / "p.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--features", 2), "--rows is required"),
+        (("--rows", 100), "d is required"),
+        (("--rows", 100, "--features", 2, "--epsilon", "x"), "not a number"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--epsilon", "1"), "give --rows"),
+        (("--features", 2, "--want-width", 1, "--epsilon", "1,2"), "one number"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--methods", "ihm,adassp"), "one method"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--plot", "a.png"), "--plot"),
+        (("--rows", 100, "--features", 2, "--target", "pay"), "--target"),
+    ],
+)
+def test_mistakes_are_named(dpols, arguments, message):
+    done = dpols("plan", *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_public_table_needs_its_columns(dpols, csv):
+    common = ("plan", "--rows", 100, "--public-table", csv)
+    assert "--target is required" in dpols(*common).err
+    assert "no column 'wage'" in dpols(*common, "--target", "wage").err
+    assert "'city'" in dpols(*common, "--target", "pay").err

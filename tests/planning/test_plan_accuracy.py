@@ -1,0 +1,182 @@
+"""Plans: they foretell what fits then do, and searches end where plans say."""
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, PrivateLinearRegression, plan_accuracy, which_epsilon, which_n
+from dpols.errors import DpolsError, ParameterError
+from dpols.planning import accuracy, search
+from dpols.planning.accuracy import AccuracyPlan
+from dpols.planning.simulation import PlannedRow
+
+
+def table(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 3))
+    return X, 0.4 * X[:, 0] - 0.3 * X[:, 1] + 0.1 * X[:, 2] + 0.2 * np.clip(rng.standard_normal(n), -3, 3)
+
+
+BOUNDS = Bounds(features=[(-1, 1)] * 3, target=(-1.5, 1.5))
+
+
+@pytest.mark.parametrize(("method", "epsilon"), [("adaptive", 0.3), ("adassp", 1.0), ("ihm", 1.0)])
+def test_the_planned_excess_risk_is_the_one_of_fits_on_other_rows(method, epsilon):
+    plan = plan_accuracy(
+        n=4000, epsilon=epsilon, methods=[method], public_table=table(4000, 1)[0], target=table(4000, 1)[1],
+        bounds=BOUNDS, intervals=False, trials=200,
+    )  # fmt: skip
+    X, y = table(4000, 2)
+    joined = np.column_stack((X, np.ones(len(y))))
+    best = np.mean((y - joined @ np.linalg.lstsq(joined, y, rcond=None)[0]) ** 2)
+    fits = (
+        PrivateLinearRegression(
+            epsilon=epsilon, delta="1/n^2", bounds=BOUNDS, method=method, numeric="float", random_state=seed
+        ).fit(X, y)
+        for seed in range(60)
+    )
+    observed = [np.mean((y - fit.predict(X)) ** 2) - best for fit in fits]
+    chance = 3.5 * np.std(observed) / np.sqrt(60) / np.var(y)
+    assert plan.rows[0].excess_risk == pytest.approx(np.mean(observed) / np.var(y), rel=0.2, abs=chance)
+    assert chance < 0.5 * plan.rows[0].excess_risk
+
+
+def test_the_planned_interval_width_is_the_one_of_a_fit():
+    X, y = table(50_000, 1)
+    row = plan_accuracy(
+        n=50_000, epsilon=3, methods="adaptive", public_table=X, target=y, bounds=BOUNDS, trials=10
+    ).rows[0]
+    fit = PrivateLinearRegression(
+        epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, numeric="float", random_state=0
+    ).fit(X, y)
+    limits = np.asarray(fit.conf_int())[:3]
+    width = np.mean((limits[:, 1] - limits[:, 0]) * X.std(axis=0) / y.std())
+    assert row.interval_width == pytest.approx(width, rel=0.2)
+
+
+def test_numbers_of_a_row_agree_with_each_other():
+    plan = plan_accuracy(n=3000, d=3, epsilon=[0.3, 3], r_squared=0.6, trials=8)
+    assert [(r.method, r.epsilon) for r in plan.rows[:2]] == [("adaptive", 0.3), ("adaptive", 3.0)]
+    assert plan.methods == accuracy.METHODS
+    assert plan.nonprivate_r_squared == pytest.approx(0.6, abs=0.002)
+    for row in plan.rows:
+        assert row.r_squared == pytest.approx(plan.nonprivate_r_squared - row.excess_risk)
+        assert row.mean_squared_error == pytest.approx(1.0 - row.r_squared)
+        assert (row.interval_width is None) == (row.no_interval_because is not None)
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_one_another():
+    plans = [plan_accuracy(n=500, d=2, epsilon=1, intervals=False, trials=4, seed=seed) for seed in (1, 1, 2)]
+    assert plans[0] == plans[1] != plans[2]
+
+
+def test_wider_bounds_and_fewer_rows_cost_accuracy():
+    def excess(**changed):
+        given = {"n": 5000, "d": 4, "epsilon": 0.5, "methods": "adassp", "intervals": False, "trials": 10}
+        return plan_accuracy(**{**given, **changed}).rows[0].excess_risk
+
+    assert excess(bounds_slack=3.0) > 1.3 * excess()
+    assert excess(n=1000) > 1.3 * excess()
+    assert excess(neighbours="replace-one") > 1.1 * excess()
+
+
+def row(method, epsilon, r_squared):
+    return PlannedRow(method, epsilon, 1e-6, 1000, 0.0, 0.0, 1 - r_squared, r_squared, 0.0, None, "not asked for")
+
+
+@pytest.mark.parametrize(
+    ("values", "epsilon", "text"),
+    [
+        ((0.1, 0.3, 0.48), 1.0, "epsilon = 1 with b is the smallest"),
+        ((0.1, 0.48, 0.3), 0.3, "epsilon = 0.3 with b"),
+        ((0.1, 0.2, 0.4), None, "b at epsilon = 1 reaches 0.400"),
+        ((-1.0, -0.5, 0.0), None, "no epsilon up to 1 helps"),
+    ],
+)
+def test_the_recommendation_is_the_smallest_epsilon_close_to_least_squares(values, epsilon, text):
+    epsilons = (0.1, 0.3, 1.0)
+    rows = [row("a", e, -2.0) for e in epsilons]
+    rows += [row("b", e, value) for e, value in zip(epsilons, values, strict=True)]
+    advice = AccuracyPlan(tuple(rows), 1000, 3, "", 0.5, 2).recommendation
+    assert advice.epsilon == epsilon
+    assert text in advice.reason
+
+
+def test_the_epsilon_found_is_the_smallest_of_the_grid_that_is_enough():
+    given = {"n": 3000, "d": 3, "r_squared": 0.5, "trials": 8}
+    answer = which_epsilon(**given, wanted_r_squared=0.47)
+    grid = search._grid(*search.EPSILON_RANGE)
+    below = grid[grid.index(answer.value) - 1]
+    planned = plan_accuracy(**given, epsilon=[below, answer.value], methods="adaptive", intervals=False).rows
+    assert planned[0].r_squared < 0.47 <= planned[1].r_squared
+    assert planned[1].r_squared == answer.row.r_squared
+    assert len(answer.simulated) <= 7
+
+
+def test_the_number_of_rows_found_is_enough_and_falls_with_epsilon():
+    given = {"d": 2, "wanted_r_squared": 0.45, "trials": 6}
+    answers = [which_n(**given, epsilon=epsilon) for epsilon in (0.3, 3.0)]
+    assert answers[0].value > answers[1].value
+    assert all(answer.row.r_squared >= 0.45 and answer.row.n_rows == answer.value for answer in answers)
+
+
+def test_a_width_is_reached_by_enough_epsilon_or_said_to_be_out_of_reach():
+    answer = which_epsilon(n=20_000, d=2, interval_width=0.1, trials=4)
+    assert answer.row.interval_width <= 0.1
+    assert not which_epsilon(n=200, d=5, interval_width=1e-6, trials=4).reachable
+
+
+def test_what_cannot_be_reached_is_said_with_a_remedy():
+    assert "even without privacy" in which_epsilon(n=1000, d=2, wanted_r_squared=0.6).reason
+    assert "so few rows" in which_epsilon(n=60, d=20, wanted_r_squared=0.49).reason
+    assert "at most" in which_n(epsilon=1, d=2, wanted_r_squared=0.6).reason
+    far = which_epsilon(n=300, d=20, wanted_r_squared=0.44, method="dp-gd", trials=2)
+    assert far.value is None
+    assert "use more rows" in far.reason
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n": 0}, "n=0"),
+        ({"n": 4}, "n=4"),
+        ({"d": None}, "d is required"),
+        ({"d": 2.5}, "d=2.5"),
+        ({"r_squared": 1.0}, "r_squared=1.0"),
+        ({"condition": 0.5}, "condition=0.5"),
+        ({"bounds_slack": "wide"}, "bounds_slack='wide'"),
+        ({"bounds": BOUNDS}, "does not match bounds"),
+        ({"bounds": (0, 1)}, "must be a dpols.Bounds"),
+        ({"epsilon": []}, "names nothing"),
+        ({"epsilon": [1, -1]}, "epsilon=-1"),
+        ({"delta": 2.0}, "delta=2.0"),
+        ({"methods": ["magic"]}, "method='magic'"),
+        ({"neighbours": "both"}, "neighbours='both'"),
+        ({"trials": 1}, "trials=1"),
+        ({"seed": -1}, "seed=-1"),
+        ({"public_table": np.ones((9, 2))}, "leave them out"),
+        ({"public_table": np.ones((9, 2)), "d": None}, "target is required"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(changed, message):
+    with pytest.raises(DpolsError, match=message.replace("(", r"\(")):
+        plan_accuracy(**{"n": 1000, "d": 2, "epsilon": 1.0, **changed})
+
+
+def test_a_goal_is_one_number():
+    for wanted in ({}, {"wanted_r_squared": 0.4, "interval_width": 0.1}, {"wanted_r_squared": 1.4}):
+        with pytest.raises(ParameterError, match="wanted_r_squared"):
+            which_epsilon(n=1000, d=2, **wanted)
+
+
+def test_progress_counts_to_the_end():
+    seen = []
+    plan_accuracy(n=100, d=1, epsilon=[1, 2], methods=["adassp"], trials=2, progress=lambda *step: seen.append(step))
+    assert [step[1:] for step in seen] == [(0, 2), (1, 2), (2, 2)]
+
+
+@pytest.mark.extras
+def test_the_picture_has_a_curve_for_each_method(tmp_path):
+    pytest.importorskip("matplotlib")
+    plan = plan_accuracy(n=2000, d=2, epsilon=[1, 10], methods=["adaptive", "adassp"], trials=2)
+    plan.save_plot(tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"

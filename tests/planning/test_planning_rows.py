@@ -1,0 +1,116 @@
+"""Rows that are simulated on: what they are built to have, they have."""
+
+import numpy as np
+import pytest
+
+from dpols import Bounds
+from dpols.algorithms import algorithm
+from dpols.data import ArraySource, BoundedRows
+from dpols.planning.profile import profile_of
+from dpols.planning.rows import MOST_ROWS, RepeatedRows
+from dpols.planning.shapes import REACH, Shape, correlation_matrix, public_table, target_within
+from dpols.privacy import PrivacyBudget
+from dpols.randomness import streams
+
+
+@pytest.fixture
+def bits():
+    return streams(5, 1)[0]
+
+
+@pytest.mark.parametrize("method", ["adaptive", "ihm", "adassp", "dp-gd"])
+def test_repeated_rows_give_the_fits_of_the_table_written_out(method):
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (70, 3)), rng.uniform(-1, 1, 70)
+    repeated = RepeatedRows(X, y, 250)
+    order = np.repeat(np.arange(70), repeated.weights)
+    assert len(order) == 250
+    row_map = Bounds(features=[(-1, 1)] * 3, target=(-1, 1)).row_map(n_features=3, columns=None, fit_intercept=True)
+    plan = algorithm(method).plan(PrivacyBudget(5.0, 1e-4), n_rows=250, n_features=4)
+    thetas = [
+        algorithm(method).run(BoundedRows(source, row_map), plan, streams(3, 4)).theta
+        for source in (repeated, ArraySource(X[order], y[order]))
+    ]
+    np.testing.assert_allclose(*thetas, rtol=1e-8)
+
+
+def test_a_correlation_matrix_has_the_eigenvalues_asked_for(bits):
+    eigenvalues = np.array([4.0, 1.5, 0.4, 0.1])
+    eigenvalues *= 4.0 / eigenvalues.sum()
+    matrix = correlation_matrix(eigenvalues, bits)
+    np.testing.assert_allclose(np.diag(matrix), 1.0)
+    np.testing.assert_allclose(np.linalg.eigvalsh(matrix)[::-1], eigenvalues, rtol=1e-9)
+    assert np.abs(matrix - np.diag(np.diag(matrix))).max() > 0.1
+
+
+def test_targets_have_the_signal_the_residuals_and_the_bound(bits):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((500, 3))
+    signal = X @ np.array([0.2, -0.1, 0.1])
+    y = target_within(X, signal, rng.standard_t(3, 500), 0.09, 1.0)
+    np.testing.assert_allclose(np.linalg.lstsq(X, y, rcond=None)[0], [0.2, -0.1, 0.1], rtol=1e-9)
+    assert np.mean((y - signal) ** 2) == pytest.approx(0.09)
+    assert np.abs(y).max() < 1.02
+
+
+@pytest.mark.parametrize(("r_squared", "condition", "slack"), [(0.2, 1.0, 1.0), (0.8, 50.0, 4.0)])
+def test_a_shape_has_its_r_squared_condition_and_room(bits, r_squared, condition, slack):
+    sample = Shape(6, r_squared, condition, slack).sample(15_000, bits)
+    X, y = sample.source.features, sample.source.target
+    residual = y - np.column_stack((X, np.ones(len(y)))) @ sample.best
+    assert 1.0 - residual @ residual / np.sum((y - y.mean()) ** 2) == pytest.approx(r_squared, abs=0.02)
+    eigenvalues = np.linalg.eigvalsh(np.corrcoef(X.T))
+    assert eigenvalues[-1] / eigenvalues[0] == pytest.approx(condition, rel=0.15)
+    low, high = sample.bounds.features[0]
+    assert high - low == pytest.approx(2 * REACH * slack)
+    assert np.abs(X).max() <= REACH
+
+
+def test_a_shape_is_stretched_to_the_units_of_the_bounds(bits):
+    bounds = Bounds(features={"age": (20, 80), "pay": (0, 6000)}, target=(100, 160))
+    sample = Shape(2, bounds=bounds, bounds_slack=2.0).sample(5_000, bits)
+    np.testing.assert_allclose(sample.feature_stds, [5.0, 500.0], rtol=0.05)
+    np.testing.assert_allclose(sample.source.features.mean(axis=0), [50.0, 3000.0], rtol=0.02)
+    assert np.sqrt(sample.target_variance) == pytest.approx(5.0, rel=0.05)
+
+
+def test_long_tables_have_few_distinct_rows_and_the_right_number(bits):
+    sample = Shape(2).sample(1_000_003, bits)
+    assert len(sample.source.target) == MOST_ROWS
+    assert sample.source.n_rows == sample.source.weights.sum() == 1_000_003
+
+
+def test_a_public_table_is_resampled_from_its_own_rows(bits):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0, 1, (200, 2))
+    y = X @ [1.0, 2.0] + rng.normal(0, 0.1, 200)
+    table = public_table(X, y, bounds=None, bounds_slack=2.0, fit_intercept=True)
+    sample = table.sample(1000, bits)
+    assert {tuple(row) for row in sample.source.features} <= {tuple(row) for row in X}
+    assert len(np.unique(sample.source.target)) > 190
+    low, high = table.bounds.features[0]
+    assert high - low == pytest.approx(2.0 * np.ptp(X[:, 0]))
+    assert table.r_squared == pytest.approx(1 - 0.01 / (0.01 + 5 / 12), abs=0.01)
+
+
+def test_excess_is_that_of_the_losses(bits):
+    sample = Shape(3).sample(400, bits)
+    joined = np.column_stack((sample.source.features, np.ones(400)))
+    coefficients = np.array([[0.1, 0.2, 0.3, -0.1], [0.0, 0.0, 0.0, 0.0]])
+    losses = [np.mean((sample.source.target - joined @ c) ** 2) for c in (*coefficients, sample.best)]
+    np.testing.assert_allclose(sample.excess(coefficients), np.array(losses[:2]) - losses[2], rtol=1e-8)
+
+
+def test_made_up_rows_have_the_statistics_of_a_profile(bits):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((3000, 4)) * [1.0, 0.5, 0.2, 0.05]
+    X /= np.linalg.norm(X, axis=1).max()
+    y = X @ [1.0, -1.0, 0.5, 2.0] + 0.1 * rng.standard_t(4, 3000)
+    y /= np.abs(y).max()
+    profile = profile_of(X, y)
+    source = profile.sample(bits).source
+    made_up = profile_of(source.features, source.target)
+    np.testing.assert_allclose(made_up.eigenvalues, profile.eigenvalues, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(made_up.signal), np.abs(profile.signal), rtol=1e-6)
+    assert made_up.residual_square == pytest.approx(profile.residual_square)
+    np.testing.assert_allclose(made_up.residual_levels[:-4], profile.residual_levels[:-4], rtol=0.1, atol=2e-3)
