@@ -105,7 +105,8 @@ def test_made_up_rows_have_the_statistics_of_a_profile(bits):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((3000, 4)) * [1.0, 0.5, 0.2, 0.05]
     X /= np.linalg.norm(X, axis=1).max()
-    y = X @ [1.0, -1.0, 0.5, 2.0] + 0.1 * rng.standard_t(4, 3000)
+    signal = X @ [1.0, -1.0, 0.5, 2.0]
+    y = signal + (0.02 + np.abs(signal)) * rng.standard_t(6, 3000)  # the larger, the less certain
     y /= np.abs(y).max()
     profile = profile_of(X, y)
     source = profile.sample(bits).source
@@ -113,4 +114,21 @@ def test_made_up_rows_have_the_statistics_of_a_profile(bits):
     np.testing.assert_allclose(made_up.eigenvalues, profile.eigenvalues, rtol=1e-8)
     np.testing.assert_allclose(np.abs(made_up.signal), np.abs(profile.signal), rtol=1e-6)
     assert made_up.residual_square == pytest.approx(profile.residual_square)
-    np.testing.assert_allclose(made_up.residual_levels[:-4], profile.residual_levels[:-4], rtol=0.1, atol=2e-3)
+    # Quantiles within bins are those of 150 rows, and so close on average only.
+    np.testing.assert_allclose(made_up.fitted_levels[11:-11], profile.fitted_levels[11:-11], rtol=0.02, atol=2e-3)
+    difference = (made_up.residual_levels - profile.residual_levels)[:, 11:-11]
+    assert np.abs(difference).mean() < 0.1 * profile.residual_levels[:, 11:-11].std()
+
+
+def test_a_profile_keeps_that_residuals_grow_with_fitted_values(bits):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-0.5, 0.5, (2000, 2))
+    y = np.clip(X @ [0.5, 0.2] * (1.0 + rng.standard_normal(2000)), -1, 1)
+
+    def growth(features, target):
+        fitted = features @ np.linalg.lstsq(features, target, rcond=None)[0]
+        return np.corrcoef(np.abs(fitted), np.abs(target - fitted))[0, 1]
+
+    source = profile_of(X, y).sample(bits).source
+    assert growth(X, y) > 0.3
+    assert growth(source.features, source.target) == pytest.approx(growth(X, y), abs=0.05)

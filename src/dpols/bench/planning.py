@@ -1,8 +1,8 @@
 """How well accuracy is planned: errors planned from a data set's shape statistics, beside those observed on it.
 
 A data set is prepared as in the paper's evaluation. Its statistics (size, spectrum of X'X, the target's coordinates
-along it, and the sizes of residuals) give made-up rows, and fits on these the planned excess risk. Fits on the data set
-itself, with noise of their own, give the observed one. `dpols bench planning` prints both.
+along it, fitted values and the residuals at them) give made-up rows, and fits on these the planned excess risk. Fits on
+the data set itself, with noise of their own, give the observed one. `dpols bench planning` prints both.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Made-up rows with the statistics of a given table: its spectrum, its signal along it, and its residuals' sizes."""
+"""Made-up rows with the statistics of a given table: its spectrum, its signal along it, residuals by fitted values."""
 
 import math
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from ..randomness import Bits, standard_normal
 from .rows import MOST_ROWS, Array, RepeatedRows, Sample
 from .shapes import target_within
 
-# Close to each other at the upper end, where residuals are clipped.
-_LEVELS = np.concatenate((np.linspace(0.0, 0.95, 20), 1.0 - 0.05 * 2.0 ** -np.arange(1.0, 11.0), [1.0]))
+_ROWS_PER_BIN, _MOST_BINS = 15, 20
+# Close to each other at both ends, where residuals are clipped.
+_TAIL = 0.05 * 2.0 ** -np.arange(1.0, 11.0)
+_LEVELS = np.concatenate(([0.0], _TAIL[::-1], np.linspace(0.05, 0.95, 19), 1.0 - _TAIL, [1.0]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,21 +26,30 @@ class Profile:
     n_rows: int
     n_features: int
     eigenvalues: Array  # of X'X / n, from large to small, zero ones left out
-    signal: Array  # mean over rows of the target times each unit-square principal component
+    signal: Array  # mean over rows of the target times each principal component of mean square 1
     residual_square: float  # mean square of the residuals of least squares
-    residual_levels: Array  # quantiles of absolute residuals, at fixed levels
+    fitted_levels: Array  # quantiles of fitted values, at fixed levels
+    residual_levels: Array  # those of residuals, in each of some bins of the fitted values, from small to large
 
     def sample(self, bits: Bits) -> Sample:
         """Return made-up rows with these statistics, as far as rows within the bounds can have them."""
         m, r = min(self.n_rows, MOST_ROWS), len(self.eigenvalues)
+        places = _shuffled(bits, m)
+        strength = float(np.linalg.norm(self.signal))
+        fitted = np.interp(places, _LEVELS, self.fitted_levels)
+        bins = len(self.residual_levels)
+        inside, noise = _shuffled(bits, m), np.empty(m)
+        for i, levels in enumerate(self.residual_levels):
+            mine = (places * bins).astype(np.int64) == i
+            noise[mine] = np.interp(inside[mine], _LEVELS, levels)
         # Signs have principal components of one size in all rows, so that rows are as short as their mean square.
-        basis = _orthonormal(np.sign(standard_normal(bits, (m, r)))) * math.sqrt(m)
+        signs = np.sign(standard_normal(bits, (m, r)))
+        basis = _with_component(signs, fitted, self.signal) if strength > 0.0 else _orthonormal(signs)
+        basis *= math.sqrt(m)
         features = np.zeros((m, self.n_features))
         features[:, :r] = basis * np.sqrt(self.eigenvalues)
-        uniform = (np.argsort(standard_normal(bits, (m,))) + 0.5) / m
-        noise = np.sign(standard_normal(bits, (m,))) * np.interp(uniform, _LEVELS, self.residual_levels)
         target = target_within(basis, basis @ self.signal, noise, self.residual_square, 1.0)
-        share = self.residual_square / (self.residual_square + float(self.signal @ self.signal))
+        share = self.residual_square / (self.residual_square + strength**2)
         bounds = Bounds(x_norm=1.0, y_abs=1.0)
         return Sample(RepeatedRows(features, target, self.n_rows), bounds, fit_intercept=False, residual_share=share)
 
@@ -49,15 +60,35 @@ def profile_of(features: Array, target: Array) -> Profile:
     left, singular, _ = np.linalg.svd(features, full_matrices=False)
     keep = singular > np.finfo(float).eps * max(n, d) * singular[0]
     coordinates = left[:, keep].T @ target
-    residual = target - left[:, keep] @ coordinates
+    fitted = left[:, keep] @ coordinates
+    residual = target - fitted
+    bins = max(1, min(_MOST_BINS, n // _ROWS_PER_BIN))
+    parts = np.array_split(residual[np.argsort(fitted, kind="stable")], bins)
     return Profile(
         n_rows=n,
         n_features=d,
         eigenvalues=singular[keep] ** 2 / n,
         signal=coordinates / math.sqrt(n),
         residual_square=float(residual @ residual) / n,
-        residual_levels=np.quantile(np.abs(residual), _LEVELS),
+        fitted_levels=np.quantile(fitted, _LEVELS),
+        residual_levels=np.array([np.quantile(part, _LEVELS) for part in parts]),
     )
+
+
+def _shuffled(bits: Bits, count: int) -> Array:
+    """Return evenly spaced numbers between 0 and 1 in random order."""
+    return np.asarray((np.argsort(standard_normal(bits, (count,))) + 0.5) / count)
+
+
+def _with_component(matrix: Array, values: Array, weights: Array) -> Array:
+    """Return a nearby matrix of orthonormal columns whose product with the weights is along the values."""
+    direction = weights / np.linalg.norm(weights)
+    along = values / np.linalg.norm(values)
+    # All but the direction, as columns of an orthogonal matrix whose first column is the direction.
+    others = np.linalg.svd(direction[None])[2][1:].T
+    rest = matrix @ others
+    rest -= np.outer(along, along @ rest)
+    return np.asarray(np.outer(along, direction) + _orthonormal(rest) @ others.T)
 
 
 def _orthonormal(matrix: Array) -> Array:
