@@ -291,7 +291,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             unit=None if most is None else str("unit of groups" if unit is None else unit),
             rows_per_unit=1 if most is None else checked_max_rows(most),
             count_clipped=bool(getattr(self, "count_clipped", False)),
-            inference=getattr(self, "inference", False),
+            inference=self.inference,
         )
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
