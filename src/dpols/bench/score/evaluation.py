@@ -140,7 +140,7 @@ def _batches(settings: Settings, sizes: dict[str, tuple[int, int]]) -> list[Batc
         for contender in settings.contenders:
             if contender.most_rows is None or n <= contender.most_rows:
                 cells = [contender.cell(dataset, epsilon) for epsilon in settings.epsilons]
-                batches += batches_of(cells, trials)
+                batches += batches_of(cells, min(trials, contender.most_trials or trials))
     return batches
 
 
