@@ -40,9 +40,12 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
     lowest = min(row.r_squared for row in plan.rows)
     top = max(plan.nonprivate_r_squared, 0.02)
     left.set_ylim(max(lowest - 0.05 * top, -0.35 * top), 1.12 * top)
+    for line in left.get_lines():
+        if max(line.get_ydata(), default=0.0) < left.get_ylim()[0]:
+            line.set_label(f"{line.get_label()} (below the picture)")
     if lowest < 0.0:
         left.axhline(0.0, color=MUTED, lw=0.8)
-        left.annotate("a constant", (plan.epsilons[0], 0.0), xytext=(2, 4), **note)
+        left.annotate("a constant", (plan.epsilons[-1], 0.0), xytext=(-2, 4), ha="right", **note)
     left.set_ylabel("expected R\u00b2 on fresh rows")
     left.set_title("Accuracy")
     if any(row.interval_width is not None for row in plan.rows):
@@ -69,8 +72,8 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
     advised = plan.recommendation.epsilon
     if advised is not None:
         left.axvline(advised, color=MUTED, lw=0.9, ls=":")
-        low, high = left.get_ylim()
-        left.annotate("recommended", (advised, 0.5 * (low + high)), xytext=(-4, 0), ha="right", rotation=90, **note)
+        foot = (advised, left.get_ylim()[0])
+        left.annotate("recommended", foot, xytext=(-4, 6), ha="right", va="bottom", rotation=90, **note)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=10, frameon=False)
     title = f"What to expect of {plan.n_rows:,} rows with {plan.n_features} features"
     figure.suptitle(f"{title}\n{plan.assumed}".replace("R^2", "R\u00b2"), fontsize=11)

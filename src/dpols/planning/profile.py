@@ -45,6 +45,9 @@ class Profile:
         # Signs have principal components of one size in all rows, so that rows are as short as their mean square.
         signs = np.sign(standard_normal(bits, (m, r)))
         basis = _with_component(signs, fitted, self.signal) if strength > 0.0 else _orthonormal(signs)
+        if _too_long(m * basis**2 @ self.eigenvalues):
+            # Such fitted values need rows that would be shrunk; residuals are then independent of them.
+            basis = _orthonormal(signs)
         basis *= math.sqrt(m)
         features = np.zeros((m, self.n_features))
         features[:, :r] = basis * np.sqrt(self.eigenvalues)
@@ -89,6 +92,11 @@ def _with_component(matrix: Array, values: Array, weights: Array) -> Array:
     rest = matrix @ others
     rest -= np.outer(along, along @ rest)
     return np.asarray(np.outer(along, direction) + _orthonormal(rest) @ others.T)
+
+
+def _too_long(squares: Array) -> bool:
+    """Whether shrinking rows of these squared norms to norm 1 would change X'X by more than a thousandth."""
+    return bool(np.maximum(squares - 1.0, 0.0).sum() > 1e-3 * squares.sum())
 
 
 def _orthonormal(matrix: Array) -> Array:
