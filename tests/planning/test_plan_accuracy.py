@@ -148,6 +148,8 @@ def test_what_cannot_be_reached_is_said_with_a_remedy():
         ({"bounds": (0, 1)}, "must be a dpols.Bounds"),
         ({"epsilon": []}, "names nothing"),
         ({"epsilon": [1, -1]}, "epsilon=-1"),
+        ({"epsilon": None}, "epsilon=None"),
+        ({"epsilon": "1"}, "epsilon='1'"),
         ({"delta": 2.0}, "delta=2.0"),
         ({"methods": ["magic"]}, "method='magic'"),
         ({"neighbours": "both"}, "neighbours='both'"),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..algorithms import algorithm
 from ..data import Bounds
 from ..errors import DpolsError, ParameterError
@@ -301,6 +303,7 @@ def _several(epsilon: Any) -> tuple[float, ...]:
     if not values:
         raise ParameterError("epsilon names nothing to plan for; give one or several numbers.")
     for value in values:
-        if isinstance(value, bool | str) or not math.isfinite(value) or not value > 0.0:
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not (number and math.isfinite(value) and value > 0.0):
             raise ParameterError(f"epsilon={value!r} must be a positive number, or several.")
     return values

@@ -57,11 +57,11 @@ def planned_row(
     excess, squares = simulated_errors(samples, method, allowed, trials=trials, seed=seed)
     sample = samples[0]
     n, width = sample.source.n_rows, len(sample.best)
-    excess = excess / sample.target_variance
+    excess = excess / np.mean([one.target_variance for one in samples])
     # Least squares on n rows errs by this much on fresh ones; exact for normal features, close for most.
     sampling = sample.residual_share * width / max(n - width - 1, 1)
     error = sample.residual_share + sampling + float(excess.mean())
-    by_chance = float(sample.sampling_variances().mean())
+    by_chance = float(np.mean([one.sampling_variances().mean() for one in samples]))
     interval: float | None = None
     reason: str | None = "not asked for"
     if intervals:
