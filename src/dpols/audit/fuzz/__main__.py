@@ -140,7 +140,7 @@ def main() -> int:
     """Parse, run, print."""
     parser = argparse.ArgumentParser(prog="python -m dpols.audit.fuzz", description="Fuzz the public entry points.")
     parser.add_argument("--inputs", type=int, default=120_000, help="inputs in all")
-    parser.add_argument("--seconds", type=float, default=900.0, help="time for them, after which fewer are made")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="time for them, after which fewer are made")
     parser.add_argument("--seed", type=int, default=0, help="seed of the mutations")
     parser.add_argument("--only", action="append", choices=SHARES, help="an entry point, in place of all; repeatable")
     parser.add_argument("--out", type=Path, help="folder to keep corpora and findings in")
