@@ -17,7 +17,7 @@ _TARGET = "y"
 Fit = Callable[..., object]  # fits a source, or a table and the name of its target
 
 
-class MissingEngine(DpolsError):
+class MissingEngine(DpolsError, RuntimeError):
     """An engine, or what it needs, is not installed."""
 
 
