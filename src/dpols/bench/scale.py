@@ -67,11 +67,16 @@ class Line:
 
 
 def run(
-    *, quick: bool = False, folder: Path | None = None, progress: Callable[[Step], None] = lambda _: None
+    *,
+    quick: bool = False,
+    folder: Path | None = None,
+    progress: Callable[[Step], None] = lambda _: None,
+    keep: Callable[[list[dict[str, Any]]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Measure everything; return one row for each comparison. Tables are kept in ``folder`` where it is given.
 
-    A quick run has small tables and no verdicts, since goals are for large ones.
+    A quick run has small tables and no verdicts, since goals are for large ones. ``keep`` gets the rows so far after
+    each part, so that an interruption loses one part at most.
     """
     rows = []
     with _folder(folder) as where:
@@ -87,6 +92,7 @@ def run(
                 rows += [_row(line, judged=not quick) for line in measure()]
             except scale_engines.MissingEngine as error:
                 rows.append({"what": what, "verdict": f"not measured: {error}"})
+            keep(rows)
     return rows
 
 
@@ -172,7 +178,7 @@ def on_spark(folder: Path, quick: bool) -> Iterator[Line]:
     path, shape = _table(folder, quick)
     with scale_engines.spark_session() as session:
         for numeric in ("exact", "float"):
-            seconds = scale_engines.spark_seconds(path, session, partial(_fit, numeric), 1 if quick else 3)
+            seconds = scale_engines.spark_seconds(path, session, partial(_fit, numeric), 1)
             what = f"{shape} Spark, cached, {numeric}"
             yield Line(what, seconds["table"], "MLlib LinearRegression", seconds["mllib"], 2.0)
             what = f"{shape} Spark, row groups, {numeric}"

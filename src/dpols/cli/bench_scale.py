@@ -2,7 +2,7 @@
 
 import json as json_format
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,8 +32,10 @@ def scale(
         out.mkdir(parents=True, exist_ok=True)
         check_output(out / "scale.json")
     with progress_bar() as show:
-        rows = benchmark.run(quick=quick, folder=folder, progress=show)
-    text = json_format.dumps(rows, indent=2)
+        rows = benchmark.run(quick=quick, folder=folder, progress=show, keep=lambda rows: _keep(rows, out))
+    typer.echo(json_format.dumps(rows, indent=2) if json else benchmark.render(rows))
+
+
+def _keep(rows: list[dict[str, Any]], out: Path | None) -> None:
     if out is not None:
-        write_text(out / "scale.json", [text, "\n"])
-    typer.echo(text if json else benchmark.render(rows))
+        write_text(out / "scale.json", [json_format.dumps(rows, indent=2), "\n"])
