@@ -17,7 +17,7 @@ from ..paper.methods import method
 from ..paper.runner import batches_of, run
 from ..paper.summary import summarise
 from ..paper.tables import save_json, save_table
-from .board import Board, Goal, Reference, goals
+from .board import Board, Goal, Place, Reference, goals
 from .contenders import CONTENDERS, Contender
 from .references import mean_square_of_target, ridge_oracle_excess, zero_excess
 
@@ -94,23 +94,7 @@ def score(settings: Settings, out: Path, *, progress: Callable[[Step], None] = l
 
     start = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
-    references: dict[tuple[str, float], Reference] = {}
-    sizes: dict[str, tuple[int, int]] = {}
-    missing = []
-    for number, name in enumerate(settings.datasets):
-        progress(Step(f"Reading {name}", 0.02 * number / len(settings.datasets), 1.0))
-        try:
-            on = problem(name)
-        except UnavailableError:
-            missing.append(name)
-            continue
-        n, d = on.data.features.shape
-        sizes[name] = n, d
-        for epsilon in settings.epsilons:
-            budget = PrivacyBudget(epsilon, 1.0 / n**2)
-            references[name, epsilon] = Reference(
-                zero_excess(on.risk), ridge_oracle_excess(on.risk, budget), mean_square_of_target(on.risk)
-            )
+    sizes, references = _read(settings, progress)
     batches = _batches(settings, sizes)
     journal = Journal(out / "scores.jsonl")
     known = journal.read()
@@ -140,11 +124,37 @@ def score(settings: Settings, out: Path, *, progress: Callable[[Step], None] = l
         held_out=[name for name in real if name not in TUNED_ON],
         families=[name for name in FAMILIES if name in sizes],
     )
-    scores = Scores(settings, board, goals(board), tuple(missing), time.perf_counter() - start)
+    scores = Scores(
+        settings,
+        board,
+        goals(board),
+        tuple(name for name in settings.datasets if name not in sizes),
+        time.perf_counter() - start,
+    )
     save_table([summary.as_row() for summary in results.cells.values()], out, "scores")
     save_json([vars(goal) for goal in scores.goals], out / "goals.json")
     save_page(scores, out)
     return scores
+
+
+def _read(
+    settings: Settings, progress: Callable[[Step], None]
+) -> tuple[dict[str, tuple[int, int]], dict[Place, Reference]]:
+    """Return rows and features of each data set that is available, and what is known of its cells without a run."""
+    sizes: dict[str, tuple[int, int]] = {}
+    references: dict[Place, Reference] = {}
+    for number, name in enumerate(settings.datasets):
+        progress(Step(f"Reading {name}", 0.02 * number / len(settings.datasets), 1.0))
+        try:
+            on = problem(name)
+        except UnavailableError:
+            continue
+        n, d = on.data.features.shape
+        sizes[name] = n, d
+        for epsilon in settings.epsilons:
+            oracle = ridge_oracle_excess(on.risk, PrivacyBudget(epsilon, 1.0 / n**2))
+            references[name, epsilon] = Reference(zero_excess(on.risk), oracle, mean_square_of_target(on.risk))
+    return sizes, references
 
 
 def _batches(settings: Settings, sizes: dict[str, tuple[int, int]]) -> list[Batch]:
