@@ -56,5 +56,9 @@ class NotPrivateWarning(UserWarning):
     """What was asked for is computed from the data itself, without noise and without a charge."""
 
 
+class LedgerWarning(UserWarning):
+    """A budget ledger is right in what it counts, but lacks something that should have been written to it."""
+
+
 class InferenceWarning(UserWarning):
     """Intervals were asked for that the released values do not support."""

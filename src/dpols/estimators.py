@@ -30,6 +30,7 @@ from .ledger import BudgetLedger, as_ledger
 from .model_file import read_model, write_model
 from .paid_bounds import PaidBounds
 from .plain_data import finite_number, text, tuple_of
+from .randomness import Witness
 from .report import PrivacyReport
 
 
@@ -161,13 +162,18 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
         no column of ``X`` does.
 
-        All checks, and the plan, come before the first release and before a ledger is charged. Returns the estimator;
-        one whose fit fails is left as it was.
+        All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
+        before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
         """
+        return self._fit(X, y, groups)
+
+    def _fit(
+        self, X: Any, y: Any = None, groups: Any = None, witness: Witness | None = None
+    ) -> "PrivateLinearRegression":
         with _unchanged_by_failure(self):
             request, ledger = self._request(groups), as_ledger(self.ledger)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
-            outcome = carry_out(prepared, self.random_state, ledger)
+            outcome = carry_out(prepared, self.random_state, ledger, witness)
             released = coefficients_of(prepared, outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.feature_map_ = request.feature_map

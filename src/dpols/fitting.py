@@ -1,13 +1,13 @@
 """One fit from request to report: settle every public number, run, account for what was recorded, and report.
 
 `prepare` looks at public numbers only and releases nothing, so that all that can be refused is refused there.
-`carry_out` is the only place where a method meets the rows; what it returns has been accounted for. A ledger is charged
-before that, for all that the plan may release, and stays charged whatever becomes of the run.
+`carry_out` is the only place where a method meets the rows; what it returns has been accounted for. A ledger holds what
+the plan may release before that, and gives it back only where the run fails before its first release.
 """
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,12 @@ from .errors import BoundsError, BudgetExceeded, CalibrationError, NumericWarnin
 from .feature_map import FeatureMap, mapped_bounds
 from .inference import Inference, infer
 from .ledger import BudgetLedger, Entry
+from .ledger.holding import held
 from .paid_bounds import PaidBounds, release_bounds
 from .privacy import GaussianRelease, MixingRelease, Neighbours, PrivacyBudget
 from .privacy.budget import delta_from_rule
 from .privacy.certificate import certify
-from .randomness import Bits, streams
+from .randomness import Bits, Witness, streams
 from .report import Coefficient, PrivacyReport, release_lines, verdict_of
 from .versions import versions
 
@@ -175,14 +176,32 @@ def prepare(request: Request, source: RowSource) -> Prepared:
     return Prepared(request, method, budget, relation, plan, numeric, bounds, paid, step, source)
 
 
-def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger | None = None) -> Outcome:
+def carry_out(
+    prepared: Prepared,
+    random_state: Any = None,
+    ledger: BudgetLedger | None = None,
+    witness: Witness | None = None,
+) -> Outcome:
     """Run a prepared fit, and return what it released only if its recorded releases are within the budget.
 
-    A ledger is charged first, also for a seeded fit, whose noise others may not be able to remove.
+    A ledger is charged first, also for a seeded fit, whose noise others may not be able to remove. The ``witness``
+    knows afterwards whether anything was released, also where the fit failed.
     """
+    seen = Witness() if witness is None else witness
+    bits = seen.watch(streams(random_state, 1))
+    groups = [(*prepared.paid, *prepared.plan.releases)]
+    with held(ledger, groups, what=_what(prepared), released=lambda: seen.released) as hold:
+        outcome = _run(prepared, bits)
+        if ledger is not None and not (outcome.paid == prepared.paid and follows(prepared.plan, outcome.fit)):
+            raise BudgetExceeded(
+                "the recorded releases are not those that the ledger was charged for; nothing is returned. Please "
+                "report this as a bug of dpols."
+            )
+    return replace(outcome, entry=hold.entry)
+
+
+def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     budget, plan, relation, request = prepared.budget, prepared.plan, prepared.relation, prepared.request
-    bits = streams(random_state, 1)
-    entry = None if ledger is None else ledger.reserve([(*prepared.paid, *plan.releases)], what=_what(prepared))
     with one_blas_thread():
         bounds, paid, paid_names = _settled_bounds(prepared, bits[0])
         row_map = _row_map(bounds, request, prepared.source)
@@ -197,11 +216,6 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
         if prepared.one_step is not None:
             measured = one_step.run(rows, prepared.one_step, fit.theta, bits)
             paid, paid_names = (*paid, *measured.releases), (*paid_names, *prepared.one_step.release_names)
-    if entry is not None and not (paid == prepared.paid and follows(plan, fit)):
-        raise BudgetExceeded(
-            "the recorded releases are not those that the ledger was charged for; nothing is returned. Please report "
-            "this as a bug of dpols."
-        )
     spent = joint_spent_epsilon(plan, fit, paid, budget, relation=relation)
     if not spent <= budget.epsilon * _ROUNDING:
         raise BudgetExceeded(
@@ -210,7 +224,7 @@ def carry_out(prepared: Prepared, random_state: Any = None, ledger: BudgetLedger
         )
     exact = prepared.numeric == "exact"
     proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, paid, paid_names, spread, measured, spent, proved, bits[0].seeded, entry)
+    return Outcome(fit, bounds, row_map, paid, paid_names, spread, measured, spent, proved, bits[0].seeded)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
@@ -243,7 +257,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     if method.evidence is not None:
         with one_blas_thread():
             evidence = method.evidence(plan, fit, 0, constant)
-        variances = np.einsum("ij,jk,ik->i", matrix, evidence.noise_covariance, matrix)
+        with np.errstate(invalid="ignore"):  # a covariance may be infinite
+            variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
         verdict = verdict_of(evidence.risk_change, evidence.risk_change_stddev)
     values = coefficients_of(prepared, outcome)

@@ -22,7 +22,7 @@ from .exact.rounded_sketch import rounded_sketch
 from .exact.rounded_wishart import rounded_wishart
 from .linalg import extreme_eigenvalue, root_of
 from .privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
-from .randomness import Bits, chi_square, standard_normal
+from .randomness import Bits, announce_release, chi_square, standard_normal
 from .statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -74,7 +74,7 @@ class Channel:
 
         A statistic with a leading trial axis gets each trial's own noise; one without is shared by all trials.
         """
-        self._releases.append(GaussianRelease(multiplier))
+        self._record(GaussianRelease(multiplier))
         shape = statistic.value.shape[1:] if statistic.value.ndim > 1 else statistic.value.shape
         return _in_units(statistic, statistic.value + self._noise(statistic, multiplier, shape))
 
@@ -83,7 +83,7 @@ class Channel:
 
         In an orthonormal basis of symmetric matrices this is the Gaussian release at the Frobenius sensitivity.
         """
-        self._releases.append(GaussianRelease(multiplier))
+        self._record(GaussianRelease(multiplier))
         d = len(gram.value)
         upper = np.triu_indices(d, 1)
         diagonal = self._noise(gram, multiplier, (d,))
@@ -105,7 +105,7 @@ class Channel:
         """
         smallest, error = _eigenvalue(gram, "smallest")
         noisy = self.gaussian(smallest, multiplier=multiplier)[:, 0]
-        self._releases.append(FailureAllowance(float(ndtr(-margin))))
+        self._record(FailureAllowance(float(ndtr(-margin))))
         allowance = margin * multiplier * smallest.sensitivity + error
         return np.maximum(noisy - allowance * smallest.unit, 0.0)
 
@@ -148,6 +148,11 @@ class Channel:
             grid=grid,
         )
 
+    def _record(self, release: Release) -> None:
+        """Write down a release before anything of it is let out."""
+        announce_release(self._bits)
+        self._releases.append(release)
+
     def _record_sketch(self, gram: Statistic, rows: int, floor: float, certain: Array | None) -> Array:
         """Record a sketch, and return what is known of the smallest eigenvalue in each trial, in the Gram's units."""
         if rows < 1 or floor <= 1.0:
@@ -156,7 +161,7 @@ class Channel:
             raise ParameterError(
                 "a sketch of one row is not proved private for units of several rows; use two or more."
             )
-        self._releases.append(MixingRelease(rows, floor))
+        self._record(MixingRelease(rows, floor))
         one_row = gram.sensitivity / gram.rows_at_once
         return np.full(self.trials, one_row) if certain is None else np.asarray(certain / gram.unit)
 

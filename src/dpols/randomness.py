@@ -64,6 +64,42 @@ class SeededBits:
         return SeededBits(self._seed.spawn(1)[0])
 
 
+class Witness:
+    """Knows whether anything may have been released: whether a word was drawn, or a release announced."""
+
+    def __init__(self) -> None:
+        self.released = False
+
+    def watch(self, bits: Sequence[Bits]) -> "list[WatchedBits]":
+        """Return the same streams, which tell this witness before they give a word."""
+        return [WatchedBits(stream, self) for stream in bits]
+
+
+class WatchedBits:
+    """A stream with a witness of its first draw."""
+
+    def __init__(self, bits: Bits, witness: Witness) -> None:
+        self._bits, self.witness = bits, witness
+
+    @property
+    def seeded(self) -> bool:
+        return self._bits.seeded
+
+    def words(self, count: int) -> Array:
+        self.witness.released = True  # before the draw: what is interrupted between the two counts as drawn
+        return self._bits.words(count)
+
+    def spawn(self) -> "WatchedBits":
+        return WatchedBits(self._bits.spawn(), self.witness)
+
+
+def announce_release(bits: Sequence[Bits]) -> None:
+    """Tell the witnesses of some streams that something is about to be let out, whether or not it takes a word."""
+    for stream in bits:
+        if isinstance(stream, WatchedBits):
+            stream.witness.released = True
+
+
 def streams(random_state: Any, count: int) -> Sequence[Bits]:
     """Return ``count`` independent streams: from the system for None, else determined by ``random_state``.
 

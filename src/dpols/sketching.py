@@ -20,6 +20,7 @@ from .data import BoundedRows, Bounds, RowMap, RowSource, as_source
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
 from .ledger import BudgetLedger, as_ledger
+from .ledger.holding import held
 from .linalg import solve_symmetric
 from .mechanisms import Channel
 from .privacy import (
@@ -33,7 +34,7 @@ from .privacy import (
     least_noise,
 )
 from .privacy.certificate import certify
-from .randomness import Bits, streams
+from .randomness import Bits, Witness, streams
 from .report import _NUMERIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
 from .statistics import gram
 
@@ -107,14 +108,16 @@ def release_sketch(
     row_map = _row_map(bounds, source, bool(constant))
     plan = _plan(budget.for_zero_out(relation), rows, test)
     certify(plan.releases, budget, relation=relation)  # before anything is released
-    bits = streams(random_state, 1)
-    if shared is not None:
-        shared.reserve([plan.releases], what=f"sketch of {plan.rows} rows at {budget}, {relation}")
-    with one_blas_thread():
+    witness = Witness()
+    bits = witness.watch(streams(random_state, 1))
+    what = f"sketch of {plan.rows} rows at {budget}, {relation}"
+    with held(shared, [plan.releases], what=what, released=lambda: witness.released), one_blas_thread():
         released, shift, grid, releases = _run(BoundedRows(source, row_map, bad_rows, "exact"), plan, bits)
-    certificate = certify(releases, budget, relation=relation)  # of what was recorded; it may not exceed the budget
-    if releases != plan.releases:
-        raise BudgetExceeded("the recorded releases are not those of the plan. Please report this as a bug of dpols.")
+        certificate = certify(releases, budget, relation=relation)  # of what was recorded, to be within the budget
+        if releases != plan.releases:
+            raise BudgetExceeded(
+                "the recorded releases are not those of the plan. Please report this as a bug of dpols."
+            )
     columns = source.columns or tuple(f"x{i}" for i in range(source.n_features))
     report = SketchReport(
         numeric="exact",

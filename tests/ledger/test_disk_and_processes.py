@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
-from dpols.errors import BudgetExceeded, LedgerError
+from dpols.data import ArraySource
+from dpols.errors import BudgetExceeded, DataError, LedgerError, LedgerWarning
 from dpols.privacy import GaussianRelease
 
 VICTIM = """
@@ -93,9 +95,13 @@ def test_a_fit_that_is_killed_after_its_reservation_counts_as_spent(tmp_path):
     assert victim.wait(timeout=60) == -signal.SIGKILL
     victim.stdout.close()
     (entry,) = ledger.entries()
-    assert entry.charge.gaussian > 0.0
+    assert entry.status == "open"
+    assert ledger.state().used == max(entry.charge.gaussian, entry.charge.leak) > 0.0
     ledger.check()
-    ledger.add(GaussianRelease(100.0), what="others go on")
+    other = ledger.add(GaussianRelease(100.0), what="others go on")
+    ledger.void(entry.number, why="killed before it read the data, as its owner says")
+    assert [each.status for each in ledger.entries()] == ["void", "spent"]
+    assert ledger.state().gaussian == Fraction(other.charge.gaussian)
 
 
 def test_a_writer_that_is_killed_in_mid_transaction_leaves_the_ledger_as_it_was(tmp_path):
@@ -170,6 +176,62 @@ def test_a_full_disk_refuses_to_release(small_disk):
     assert ledger.head() == before
     (small_disk / "filling").unlink()
     run()
+
+
+class FillsTheDisk:
+    """A source of rows that fills a disk in its first pass, and then fails unless told otherwise."""
+
+    n_rows, n_features, columns = 500, 1, None
+
+    def __init__(self, filling, error=None):
+        x = np.linspace(-1, 1, 500)[:, None]
+        self.source, self.filling, self.error = ArraySource(x, x[:, 0]), filling, error
+
+    def total(self, function, *arguments):
+        fill(self.filling)
+        if self.error is not None:
+            raise self.error
+        return self.source.total(function, *arguments)
+
+
+def test_an_error_on_a_full_disk_is_raised_with_a_note_and_the_charge_stays(small_disk):
+    ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
+    model, run = fit(ledger.path)
+    with pytest.raises(DataError, match="a bad row") as caught:
+        model.fit(FillsTheDisk(small_disk / "filling", DataError("a bad row")))
+    (note,) = caught.value.__notes__
+    assert "Nothing was released. How it ended could not be written" in note
+    assert "counts as spent" in note
+    assert "full" in note
+    (entry,) = ledger.entries()
+    assert entry.status == "open"
+    assert ledger.state().used > 0.0
+    (small_disk / "filling").unlink()
+    ledger.void(entry.number, why="the disk was full")
+    assert ledger.state().used == 0.0
+    run()
+
+
+def test_a_fit_that_ends_on_a_full_disk_returns_what_is_paid_for(small_disk):
+    ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
+    model, run = fit(ledger.path)
+    with pytest.warns(LedgerWarning, match="row 2 .* counts as spent all the same"):
+        model.fit(FillsTheDisk(small_disk / "filling"))
+    assert np.isfinite(model.coef_).all()
+    assert ledger.entries() == (model.ledger_entry_,)
+    assert model.ledger_entry_.status == "open"
+    assert ledger.state().used > 0.0
+    with pytest.raises(LedgerError, match="nothing may be released"):
+        run()
+
+
+def test_a_full_disk_is_found_before_the_data_is_touched(small_disk):
+    ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
+    fill(small_disk / "filling")
+    model, _ = fit(ledger.path)
+    with pytest.raises(LedgerError, match="nothing may be released"):
+        model.fit(FillsTheDisk(small_disk / "filling", AssertionError("the data was touched")))
+    assert ledger.entries() == ()
 
 
 def test_a_read_only_disk_refuses_to_release_and_can_be_looked_at(small_disk):

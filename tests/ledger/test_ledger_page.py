@@ -21,7 +21,7 @@ def test_the_examples_run(tmp_path):
     code = "".join(re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    assert re.match(r"3\.\d% used, head 2:", done.stdout)
+    assert re.match(r"3\.\d% used, head 3:", done.stdout)
     assert "'method': 'adassp'" in done.stdout or "'method': 'ihm'" in done.stdout
 
 

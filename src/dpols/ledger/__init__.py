@@ -1,12 +1,14 @@
 """A privacy budget that many fits share, also from several processes, each planned after seeing the earlier ones.
 
-A fit is charged before it touches the data, and stays charged whatever becomes of it. What the charges may add up to
-is a proved privacy filter (`dpols.privacy.filter`, `docs/ledger.md`).
+What a fit may release is reserved before it touches the data, and counts from then on. The reservation is settled when
+the fit ends, and void where it failed before its first release (`held`); one that is left open counts as spent. What
+may be spent in all is a proved privacy filter (`dpols.privacy.filter`, `docs/ledger.md`).
 """
 
 import math
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from ..privacy import (
     log_delta_of,
 )
 from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
-from .records import Entry, Groups, State, charged, created, entry_of, raised, state_of
+from .records import Entry, Groups, State, Status, charged, created, ended, entry_of, raised, state_of
 from .store import Row, Store
 
 __all__ = ["BudgetLedger", "Entry", "State", "as_ledger", "gaussian_left"]
@@ -97,7 +99,7 @@ class BudgetLedger:
         return state_of(self._store.rows())
 
     def entries(self) -> tuple[Entry, ...]:
-        """Return all charges, oldest first."""
+        """Return all charges, oldest first, those that are void included."""
         return self.state().entries
 
     def head(self) -> str:
@@ -112,14 +114,35 @@ class BudgetLedger:
         """
         if not releases:
             raise ParameterError("there is nothing to charge; pass the releases, such as GaussianRelease(20.0).")
-        return self.reserve([releases], what=what)
+        return self._charge([releases], what, final=True)
 
     def reserve(self, groups: Iterable[Sequence[Release]], *, what: str) -> Entry:
         """Charge releases of which each row of the data enters one group only, whichever that is.
 
-        When this returns, the charge is on disk and the releases may be made. There is no way back: what is reserved
-        counts as spent.
+        When this returns, the charge is on disk and the releases may be made. It counts as spent until it is void,
+        which it can become only before it is settled.
         """
+        return self._charge(groups, what, final=False)
+
+    def settle(self, reservation: Entry, *, outcome: str = "released") -> Entry:
+        """Say that the releases of a reservation were made, or may have been: from then on it cannot be void.
+
+        BudgetExceeded is raised where it is void already, or not in the ledger, so that nothing pays for the releases.
+        """
+        return self._end(reservation.number, "spent", outcome, sha256=reservation.sha256)
+
+    def void(self, reservation: Entry | int, *, why: str) -> Entry:
+        """Give back what an open reservation, or that of a row's number, takes, as nothing of it was ever released.
+
+        A fit that fails before its first release does so by itself. One that was killed cannot: its reservation stays
+        open until whoever owns the ledger knows that nobody has seen anything of it, and says so here. A fit that is
+        still running then returns nothing.
+        """
+        if isinstance(reservation, Entry):
+            return self._end(reservation.number, "void", why, sha256=reservation.sha256)
+        return self._end(reservation, "void", why)
+
+    def _charge(self, groups: Iterable[Sequence[Release]], what: str, *, final: bool) -> Entry:
         fixed: Groups = tuple(tuple(group) for group in groups)
         if not isinstance(what, str):
             raise ParameterError(f"what={what!r} must be a text that says what is released.")
@@ -130,9 +153,26 @@ class BudgetLedger:
             charge, whole = _charge_under(state, fixed)
             if not (whole or state.allows(charge)):
                 raise BudgetExceeded(_refusal(self.path, state, charge, what))
-            return charged(what, fixed, charge, whole)
+            return charged(what, fixed, charge, whole, final=final)
 
         return entry_of(self._store.append(content))
+
+    def _end(self, number: int, status: Status, outcome: str, *, sha256: str | None = None) -> Entry:
+        if not isinstance(outcome, str):
+            raise ParameterError(f"{outcome!r} must be a text that says how a reservation ended.")
+        found: list[Entry] = []
+
+        def content(rows: list[Row]) -> Any:
+            found[:] = (entry for entry in state_of(rows).entries if entry.number == number)
+            error = BudgetExceeded if status == "spent" else LedgerError
+            if not found or sha256 not in (None, found[0].sha256):
+                raise error(f"row {number} of ledger {str(self.path)!r} is not the reservation that was made.")
+            if found[0].status != "open":
+                raise error(f"row {number} of ledger {str(self.path)!r} is {found[0].status} and not open any more.")
+            return ended(found[0], status, outcome)
+
+        self._store.append(content)
+        return replace(found[0], status=status, outcome=outcome)
 
     def affords(self, *releases: Release) -> bool:
         """Return whether releases could be charged now."""
@@ -195,9 +235,9 @@ class BudgetLedger:
 
         state = self.state()
         if recorded:
-            if any(len(entry.groups) > 1 for entry in state.entries):
+            if any(len(entry.groups) > 1 for entry in state.counted):
                 raise LedgerError("a row entered one of several groups of releases; export the cap instead.")
-            return loss_distribution([r for entry in state.entries for r in entry.releases], interval=interval)
+            return loss_distribution([r for entry in state.counted for r in entry.releases], interval=interval)
         return loss_distribution(_worst(state), interval=interval)
 
     def __repr__(self) -> str:
@@ -256,13 +296,13 @@ def gaussian_left(state: State, delta: float | None = None) -> float:
 def _charge_under(state: State, groups: Groups) -> tuple[Charge, bool]:
     """Return the charge of some releases, and whether they take the whole ledger instead.
 
-    The first entry may: by itself it is as private as the ledger promises, and no other follows.
+    The first entry that counts may: by itself it is as private as the ledger promises, and no other follows.
     """
     boxes = black_box_charge(groups)
     if boxes is not None and state.allows(boxes):
         return boxes, False
     charge = filter_charge(groups, state.caps)
-    if state.entries or state.allows(charge):
+    if state.counted or state.allows(charge):
         return charge, False
     budget = state.zero_out_budget
     if all(log_delta_of(group, budget.epsilon) <= math.log(budget.delta) for group in groups):

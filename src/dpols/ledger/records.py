@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import LedgerError
 from ..plain_data import finite_number, flag, mapping, text, tuple_of, whole
@@ -23,6 +23,7 @@ from ..privacy.filter import Caps, Charge
 from .store import Content, Row
 
 Groups = tuple[tuple[Release, ...], ...]
+Status = Literal["open", "spent", "void"]
 
 _KINDS: dict[str, type[Release]] = {
     "gaussian": GaussianRelease,
@@ -39,7 +40,8 @@ class Entry:
     """One charge, as the ledger holds it.
 
     A row of the data enters one of the ``groups`` of releases only, most often the only one. ``whole`` says that the
-    entry took the whole ledger.
+    entry took the whole ledger. What is "open" or "spent" counts; what is "void" does not, as nothing was released.
+    ``outcome`` says how an entry that was reserved ended.
     """
 
     number: int
@@ -49,6 +51,8 @@ class Entry:
     charge: Charge
     whole: bool
     sha256: str
+    status: Status = "spent"
+    outcome: str = ""
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -58,7 +62,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class State:
-    """What a ledger allows, and what has been charged so far; sums are exact."""
+    """What a ledger allows, and what has been charged so far; sums are exact, and of what counts."""
 
     budget: PrivacyBudget
     neighbours: Neighbours
@@ -71,9 +75,14 @@ class State:
     entries: tuple[Entry, ...] = ()
 
     @property
+    def counted(self) -> tuple[Entry, ...]:
+        """The entries that count: all but those that are void."""
+        return tuple(entry for entry in self.entries if entry.status != "void")
+
+    @property
     def closed(self) -> bool:
         """Whether one entry took the whole ledger."""
-        return any(entry.whole for entry in self.entries)
+        return any(entry.whole for entry in self.counted)
 
     @property
     def used(self) -> float:
@@ -115,10 +124,10 @@ def raised(budget: PrivacyBudget, caps: Caps) -> Content:
     return {"kind": "cap", "time": _now(), **_capped(budget, caps)}
 
 
-def charged(what: str, groups: Groups, charge: Charge, whole: bool) -> Content:
-    """Return the row of a charge."""
+def charged(what: str, groups: Groups, charge: Charge, whole: bool, *, final: bool) -> Content:
+    """Return the row of a charge, or of a reservation where it is not final."""
     return {
-        "kind": "charge",
+        "kind": "charge" if final else "reservation",
         "time": _now(),
         "what": what,
         "groups": [releases_to_data(group) for group in groups],
@@ -127,17 +136,27 @@ def charged(what: str, groups: Groups, charge: Charge, whole: bool) -> Content:
     }
 
 
+def ended(reservation: Entry, status: Status, outcome: str) -> Content:
+    """Return the row of how a reservation ended."""
+    kind = {"spent": "settled", "void": "void"}[status]
+    return {"kind": kind, "time": _now(), "row": reservation.number, "outcome": outcome}
+
+
 def state_of(rows: Sequence[Row]) -> State:
     """Add up all rows of a ledger."""
     try:
         state = _opened(rows[0].content)
-        entries = [entry_of(row) for row in rows[1:] if row.content["kind"] == "charge"]
+        ends, entries = _ends(rows), []
         for row in rows[1:]:
             match row.content["kind"]:
                 case "cap":
                     state = _recapped(state, row.content)
-                case "charge":
-                    state = _plus(state, _charge(row.content["charge"]))
+                case "charge" | "reservation":
+                    entry = entry_of(row, ends.get(row.number))
+                    entries.append(entry)
+                    state = state if entry.status == "void" else _plus(state, entry.charge)
+                case "settled" | "void":
+                    pass  # they say of which reservation they are the end
                 case _:
                     raise ValueError("a row of no known kind")
     except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
@@ -204,9 +223,27 @@ def _plus(state: State, charge: Charge) -> State:
     )
 
 
-def entry_of(row: Row) -> Entry:
-    """Read the row of a charge."""
+def _ends(rows: Sequence[Row]) -> dict[int, Content]:
+    """Return the ends of reservations, by their numbers; each is the end of one that was open until then."""
+    still_open: set[int] = set()
+    ends: dict[int, Content] = {}
+    for row in rows:
+        match row.content["kind"]:
+            case "reservation":
+                still_open.add(row.number)
+            case "settled" | "void":
+                number = whole(row.content["row"])
+                still_open.remove(number)
+                ends[number] = row.content
+    return ends
+
+
+def entry_of(row: Row, end: Content | None = None) -> Entry:
+    """Read the row of a charge or of a reservation, which is open where it has no end."""
     content = row.content
+    status: Status = "spent" if content["kind"] == "charge" else "open"
+    if end is not None:
+        status = "void" if end["kind"] == "void" else "spent"
     return Entry(
         number=row.number,
         time=text(content["time"]),
@@ -215,6 +252,8 @@ def entry_of(row: Row) -> Entry:
         charge=_charge(content["charge"]),
         whole=flag(content["whole"]),
         sha256=row.sha256,
+        status=status,
+        outcome="" if end is None else text(end["outcome"]),
     )
 
 

@@ -25,6 +25,7 @@ from ..errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, 
 from ..estimators import PrivateLinearRegression
 from ..fitting import one_of
 from ..ledger import BudgetLedger, Entry, as_ledger
+from ..ledger.holding import held
 from ..mechanisms import Channel
 from ..privacy import (
     GaussianRelease,
@@ -35,9 +36,9 @@ from ..privacy import (
     gaussian_multiplier,
 )
 from ..privacy.budget import delta_from_rule
-from ..randomness import streams
+from ..randomness import Witness, streams
 from .candidates import calibrated, fit_as_planned, made
-from .scores import in_scoring_part, squared_errors
+from .scores import check_rows, in_scoring_part, squared_errors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -161,34 +162,35 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
         bits = streams(self.random_state, 1)
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
-        entry = None
-        if ledger is not None:
-            what = f"search of {len(grid)} candidates at {budget}, {relation}"
-            entry = ledger.reserve([fits, (GaussianRelease(multiplier),)], what=what)
-        for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
-            fit_as_planned(candidate.set_params(random_state=seed), fitting, plan)
-        errors = squared_errors(candidates, *held_out, interval)
-        channel = Channel(bits)
-        noisy = channel.gaussian(errors, multiplier=multiplier)[0]
-
-        report = SearchReport(
-            asked=budget,
-            relation=str(relation),
-            spent_epsilon=max(epsilon_of(part, budget.delta, relation=relation) for part in (fits, channel.releases)),
-            seeded=bits[0].seeded,
-            n_fitting=int((~scoring).sum()),
-            n_scoring=int(scoring.sum()),
-            candidate_budget=share,
-            fits=fits,
-            scores=channel.releases,
-        )
-        if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
-            raise BudgetExceeded(
-                f"the search cost epsilon={report.spent_epsilon:.6g}, more than the {budget.epsilon:.6g} asked for; "
-                "nothing is returned. Please report this as a bug of dpols."
+        witness = Witness()
+        groups = [fits, (GaussianRelease(multiplier),)]
+        what = f"search of {len(grid)} candidates at {budget}, {relation}"
+        with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
+            check_rows(candidates, *held_out)  # before the fits, after which it would be too late
+            for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
+                fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
+            errors = squared_errors(candidates, *held_out, interval)
+            channel = Channel(witness.watch(bits))
+            noisy = channel.gaussian(errors, multiplier=multiplier)[0]
+            parts = (fits, channel.releases)
+            report = SearchReport(
+                asked=budget,
+                relation=str(relation),
+                spent_epsilon=max(epsilon_of(part, budget.delta, relation=relation) for part in parts),
+                seeded=bits[0].seeded,
+                n_fitting=int((~scoring).sum()),
+                n_scoring=int(scoring.sum()),
+                candidate_budget=share,
+                fits=fits,
+                scores=channel.releases,
             )
+            if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
+                raise BudgetExceeded(
+                    f"the search cost epsilon={report.spent_epsilon:.6g}, more than the {budget.epsilon:.6g} asked "
+                    "for; nothing is returned. Please report this as a bug of dpols."
+                )
         self._keep(grid, candidates, noisy, float(errors.unit) * errors.sensitivity * multiplier, interval, report)
-        self.ledger_entry_: Entry | None = entry
+        self.ledger_entry_: Entry | None = hold.entry
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -11,6 +11,7 @@ from ..errors import BudgetExceeded, ParameterError
 from ..estimators import PrivateLinearRegression
 from ..fitting import prepare
 from ..privacy import PrivacyBudget, Release, log_delta_of
+from ..randomness import Witness
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -68,9 +69,11 @@ def calibrated(
     return PrivacyBudget(low, delta), plans
 
 
-def fit_as_planned(candidate: PrivateLinearRegression, part: tuple[Any, Array], plan: tuple[Release, ...]) -> None:
+def fit_as_planned(
+    candidate: PrivateLinearRegression, part: tuple[Any, Array], plan: tuple[Release, ...], witness: Witness
+) -> None:
     """Fit, and make sure that what was recorded is what was planned; stages check their own budgets."""
-    report = candidate.fit(*part).privacy_report_
+    report = candidate._fit(*part, witness=witness).privacy_report_
     if not report.staged and Counter(report.releases) != Counter(plan):
         raise BudgetExceeded(
             "a candidate's recorded releases are not those planned. Please report this as a bug of dpols."

@@ -9,6 +9,7 @@ import numpy as np
 from ..data.memory import real_numbers
 from ..errors import DataError, ParameterError
 from ..estimators import PrivateLinearRegression
+from ..feature_map import finite_features
 from ..statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -30,6 +31,14 @@ def in_scoring_part(n_rows: int, share: float) -> Array:
     return np.asarray(scoring)
 
 
+def check_rows(models: Sequence[PrivateLinearRegression], X: Any, y: Array) -> None:
+    """Refuse rows that could not be scored, before anything is fitted."""
+    _rows_and_good(models, X, y)
+    for model in models:
+        if (feature_map := getattr(model, "feature_map", None)) is not None:
+            finite_features(feature_map, X)
+
+
 def squared_errors(
     models: Sequence[PrivateLinearRegression], X: Any, y: Array, interval: tuple[float, float]
 ) -> Statistic:
@@ -39,11 +48,7 @@ def squared_errors(
     row that is not finite and is taken for one, adds nothing.
     """
     low, high = interval
-    mapped = any(getattr(model, "feature_map", None) is not None for model in models)
-    rows = None if mapped else np.ascontiguousarray(real_numbers(X, "X"), dtype=np.float64)
-    good = np.isfinite(y) if rows is None else np.isfinite(y) & np.isfinite(rows).all(axis=1)
-    if models[0].bad_rows == "raise" and not good.all():
-        raise DataError("rows for scoring contain NaN or infinity; remove these rows, or pass bad_rows='zero'.")
+    rows, good = _rows_and_good(models, X, y)
     targets = np.clip(np.where(good, y, low), low, high)
     if rows is not None:
         rows = np.where(good[:, None], rows, 0.0)
@@ -57,3 +62,13 @@ def squared_errors(
         sums.append(int(((np.minimum(steps, _STEPS) - _STEPS // 2) * good).sum()))
     sensitivity = math.isqrt(len(models) * (_STEPS // 2) ** 2 - 1) + 1  # the root, rounded up
     return Statistic(np.array(sums, dtype=np.int64), sensitivity, 1.0 / _STEPS)
+
+
+def _rows_and_good(models: Sequence[PrivateLinearRegression], X: Any, y: Array) -> tuple[Array | None, Array]:
+    """Return the rows as numbers, None where models have maps of their own, and which of them are finite."""
+    mapped = any(getattr(model, "feature_map", None) is not None for model in models)
+    rows = None if mapped else np.ascontiguousarray(real_numbers(X, "X"), dtype=np.float64)
+    good = np.isfinite(y) if rows is None else np.isfinite(y) & np.isfinite(rows).all(axis=1)
+    if models[0].bad_rows == "raise" and not good.all():
+        raise DataError("rows for scoring contain NaN or infinity; remove these rows, or pass bad_rows='zero'.")
+    return rows, good
