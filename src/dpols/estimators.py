@@ -20,6 +20,7 @@ from .data import ArraySource, Bounds, RowSource, as_source
 from .data.engines import ENGINES
 from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from .data.memory import real_numbers, unquoted
+from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import DataError, ModelFileError, NotPrivateWarning, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
@@ -27,7 +28,7 @@ from .fitting import Request, carry_out, coefficients_of, inference_of, prepare,
 from .inference import Inference
 from .inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
-from .model_file import read_model, write_model
+from .model_file import model_bytes, read_model, write_model
 from .paid_bounds import PaidBounds
 from .plain_data import finite_number, text, tuple_of
 from .randomness import Witness
@@ -170,7 +171,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     def _fit(
         self, X: Any, y: Any = None, groups: Any = None, witness: Witness | None = None
     ) -> "PrivateLinearRegression":
-        with _unchanged_by_failure(self):
+        # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
+        with _unchanged_by_failure(self), one_blas_thread():
             request, ledger = self._request(groups), as_ledger(self.ledger)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
             outcome = carry_out(prepared, self.random_state, ledger, witness)
@@ -201,9 +203,16 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a JSON file: released values and public parameters only."""
+        write_model(path, self._content())
+
+    def to_json(self) -> str:
+        """Return what ``save`` writes, as text."""
+        return model_bytes(self._content()).decode()
+
+    def _content(self) -> dict[str, Any]:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        content = {
+        return {
             "coef": [float(value) for value in self.coef_],
             "intercept": self.intercept_,
             "feature_names": None if names is None else [str(name) for name in names],
@@ -211,7 +220,6 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             "report": self.privacy_report_.to_dict(),
             "inference": None if self.inference_ is None else self.inference_.to_dict(),
         }
-        write_model(path, content)
 
     @classmethod
     def load(cls, path: Any) -> "PrivateLinearRegression":

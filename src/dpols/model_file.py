@@ -18,7 +18,7 @@ _NO_CHECKSUM = "0" * 64
 def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """Write ``content`` so that a reader sees the old file or the whole new one, never a part."""
     path = Path(path)
-    data = stamped({"format": FORMAT, "version": VERSION, "sha256": _NO_CHECKSUM, "content": content})
+    data = model_bytes(content)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -30,6 +30,11 @@ def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def model_bytes(content: dict[str, Any]) -> bytes:
+    """Return what a model file of this content holds."""
+    return stamped({"format": FORMAT, "version": VERSION, "sha256": _NO_CHECKSUM, "content": content})
 
 
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:

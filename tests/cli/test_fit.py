@@ -243,17 +243,6 @@ def test_files_and_folders_without_permission_are_refused(fit, csv, tmp_path):
     assert_refused(done, ["cannot write", "Permission"], tmp_path)
 
 
-def test_nothing_is_lost_where_the_model_cannot_be_saved(fit, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(PrivateLinearRegression, "save", full)
-    done = fit()
-    assert done.code == 1
-    assert "No space left" in done.err
-    assert "Coefficients" in done.out
-
-
 def test_debugging_keeps_the_traceback(fit, monkeypatch):
     monkeypatch.setenv("DPOLS_DEBUG", "1")
     with pytest.raises(ValueError, match="epsilon"):

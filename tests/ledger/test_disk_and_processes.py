@@ -1,12 +1,10 @@
 """A ledger under processes that race, die and run out of disk."""
 
-import errno
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from fractions import Fraction
 
@@ -129,34 +127,6 @@ with store._writing("rw") as connection:
     ledger.add(GaussianRelease(100.0), what="others go on")
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of its own, of 256 kB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
-    if made.returncode:
-        pytest.skip("needs the right to mount a small disk")
-    try:
-        yield place
-    finally:
-        for _ in range(20):
-            if not subprocess.run(["umount", str(place)], capture_output=True).returncode:
-                break
-            time.sleep(0.1)
-
-
-def fill(path):
-    """Write to a file until the disk is full."""
-    with path.open("wb", buffering=0) as file:
-        try:
-            while file.write(b"x" * 4096):
-                pass
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-
-
 def fit(path):
     model = PrivateLinearRegression(0.1, 1e-7, Bounds(x_norm=1, y_abs=1), ledger=path)
     x = np.linspace(-1, 1, 500)[:, None]
@@ -168,13 +138,13 @@ def test_a_full_disk_refuses_to_release(small_disk):
     model, run = fit(ledger.path)
     run()
     before = ledger.head()
-    fill(small_disk / "filling")
+    small_disk.fill()
     released = model.coef_.copy()
     with pytest.raises(LedgerError, match="nothing may be released"):
         run()
     assert (model.coef_ == released).all()
     assert ledger.head() == before
-    (small_disk / "filling").unlink()
+    small_disk.free()
     run()
 
 
@@ -183,12 +153,12 @@ class FillsTheDisk:
 
     n_rows, n_features, columns = 500, 1, None
 
-    def __init__(self, filling, error=None):
+    def __init__(self, disk, error=None):
         x = np.linspace(-1, 1, 500)[:, None]
-        self.source, self.filling, self.error = ArraySource(x, x[:, 0]), filling, error
+        self.source, self.disk, self.error = ArraySource(x, x[:, 0]), disk, error
 
     def total(self, function, *arguments):
-        fill(self.filling)
+        self.disk.fill()
         if self.error is not None:
             raise self.error
         return self.source.total(function, *arguments)
@@ -198,7 +168,7 @@ def test_an_error_on_a_full_disk_is_raised_with_a_note_and_the_charge_stays(smal
     ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
     model, run = fit(ledger.path)
     with pytest.raises(DataError, match="a bad row") as caught:
-        model.fit(FillsTheDisk(small_disk / "filling", DataError("a bad row")))
+        model.fit(FillsTheDisk(small_disk, DataError("a bad row")))
     (note,) = caught.value.__notes__
     assert "Nothing was released. How it ended could not be written" in note
     assert "counts as spent" in note
@@ -206,7 +176,7 @@ def test_an_error_on_a_full_disk_is_raised_with_a_note_and_the_charge_stays(smal
     (entry,) = ledger.entries()
     assert entry.status == "open"
     assert ledger.state().used > 0.0
-    (small_disk / "filling").unlink()
+    small_disk.free()
     ledger.void(entry.number, why="the disk was full")
     assert ledger.state().used == 0.0
     run()
@@ -216,7 +186,7 @@ def test_a_fit_that_ends_on_a_full_disk_returns_what_is_paid_for(small_disk):
     ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
     model, run = fit(ledger.path)
     with pytest.warns(LedgerWarning, match="row 2 .* counts as spent all the same"):
-        model.fit(FillsTheDisk(small_disk / "filling"))
+        model.fit(FillsTheDisk(small_disk))
     assert np.isfinite(model.coef_).all()
     assert ledger.entries() == (model.ledger_entry_,)
     assert model.ledger_entry_.status == "open"
@@ -227,16 +197,16 @@ def test_a_fit_that_ends_on_a_full_disk_returns_what_is_paid_for(small_disk):
 
 def test_a_full_disk_is_found_before_the_data_is_touched(small_disk):
     ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
-    fill(small_disk / "filling")
+    small_disk.fill()
     model, _ = fit(ledger.path)
     with pytest.raises(LedgerError, match="nothing may be released"):
-        model.fit(FillsTheDisk(small_disk / "filling", AssertionError("the data was touched")))
+        model.fit(FillsTheDisk(small_disk, AssertionError("the data was touched")))
     assert ledger.entries() == ()
 
 
 def test_a_read_only_disk_refuses_to_release_and_can_be_looked_at(small_disk):
     ledger = BudgetLedger(small_disk / "ledger", epsilon=2.0, delta=1e-6)
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk.path)], check=True)
     model, run = fit(ledger.path)
     with pytest.raises(LedgerError, match="nothing may be released"):
         run()

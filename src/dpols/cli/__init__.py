@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("DPOLS_DEBUG"):
             raise
-        _say("error", _message(error))
+        _say("error", " ".join((_message(error), *getattr(error, "__notes__", ()))))
         bad_input = isinstance(error, _BAD_INPUT) and not isinstance(error, _NOT_THE_USERS_FAULT)
         sys.exit(2 if bad_input else 1)
 

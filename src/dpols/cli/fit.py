@@ -1,5 +1,6 @@
 """``dpols fit``: a private regression on a table in a file."""
 
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,9 @@ from .bounds_file import plain_bounds, read_feature_map
 from .console import out as console
 from .found_bounds import feature_columns, from_table, one_way, paid, read_with_unit
 from .output import check_output
+from .placed_file import placed_file, room_for
 from .progress import pass_bar
-from .report import check_report, write_report
+from .report import check_report, report_text
 from .show import show_report
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def fit(
     Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
     public knowledge, whose columns alone are used, or are bought by a share of the budget. Files are read in parts,
     several times, so they may be far larger than memory. Everything is checked before anything is released, so an error
-    costs no budget.
+    costs no budget, and the space for what is written is taken before, too.
     """
     from ..data import read
     from ..estimators import PrivateLinearRegression
@@ -184,23 +186,27 @@ def fit(
     check_output(out, inputs=inputs)
     if report is not None:
         check_report(report, inputs=(*inputs, out))
-    with pass_bar(f"Fitting {data.name}") as progress:
-        if unit is None:
-            model.fit(read(data, target, columns, progress=progress))
-        else:
-            model.fit(read_with_unit(data, [*columns, target, unit]), target)
-    try:
-        model.save(out)
-        if report is not None:
-            write_report(report, model.privacy_report_)
-    finally:
-        # The budget is spent by now: what was released is shown even where the file cannot be written.
-        if json:
-            typer.echo(model.privacy_report_.to_json())
-        else:
-            if inference:
-                typer.echo(f"{model.summary()}\n")
-            show_report(model.privacy_report_)
+    room = room_for(columns if declared is None else declared.names, pairs=inference)
+    with ExitStack() as files:
+        model_file = files.enter_context(placed_file(out, room))
+        report_file = None if report is None else files.enter_context(placed_file(report, room))
+        with pass_bar(f"Fitting {data.name}") as progress:
+            if unit is None:
+                model.fit(read(data, target, columns, progress=progress))
+            else:
+                model.fit(read_with_unit(data, [*columns, target, unit]), target)
+        # The budget is spent by now: what came out is saved and shown, also where a file cannot be written.
+        problems = [model_file.fill(model.to_json().encode())]
+        if report_file is not None:
+            problems.append(report_file.fill(report_text(report_file.path, model.privacy_report_).encode()))
+    if json:
+        typer.echo(model.privacy_report_.to_json())
+    else:
+        if inference:
+            typer.echo(f"{model.summary()}\n")
+        show_report(model.privacy_report_)
+    if any(problems):
+        raise OSError(" ".join(problem for problem in problems if problem is not None))
     if not json:
         console.print(f"Model saved to {out}", soft_wrap=True)
         if report is not None:

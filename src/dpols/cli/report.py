@@ -33,7 +33,7 @@ def report(
 
     fitted = PrivateLinearRegression.load(model)
     check_report(out, inputs=(model,))
-    write_report(out, fitted.privacy_report_)
+    write_text(out, [report_text(out, fitted.privacy_report_)])
     console.print(f"Report saved to {out}", soft_wrap=True)
 
 
@@ -46,6 +46,6 @@ def check_report(path: Path, *, inputs: Iterable[Path]) -> None:
     check_output(path, inputs=inputs)
 
 
-def write_report(path: Path, report: "PrivacyReport") -> None:
-    """Write a report in the format that its name says."""
-    write_text(path, [_FORMATS[path.suffix.lower()](report)])
+def report_text(path: Path, report: "PrivacyReport") -> str:
+    """Return a report in the format that the name of its file says."""
+    return _FORMATS[path.suffix.lower()](report)
