@@ -7,7 +7,7 @@ from dpols import Bounds
 from dpols.algorithms import algorithm
 from dpols.data import ArraySource, BoundedRows
 from dpols.planning.profile import profile_of
-from dpols.planning.rows import MOST_ROWS, RepeatedRows
+from dpols.planning.rows import MOST_ROWS, RepeatedRows, distinct
 from dpols.planning.shapes import REACH, Shape, correlation_matrix, public_table, target_within
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
@@ -76,8 +76,17 @@ def test_a_shape_is_stretched_to_the_units_of_the_bounds(bits):
 
 def test_long_tables_have_few_distinct_rows_and_the_right_number(bits):
     sample = Shape(2).sample(1_000_003, bits)
-    assert len(sample.source.target) == MOST_ROWS
+    assert 0.9 * MOST_ROWS < len(sample.source.target) <= MOST_ROWS
+    assert np.ptp(sample.source.weights) <= 1
     assert sample.source.n_rows == sample.source.weights.sum() == 1_000_003
+
+
+@pytest.mark.parametrize("n", [1, 19_999, 20_000, 20_001, 36_624, 999_999])
+def test_distinct_rows_are_few_and_stand_about_as_often_as_each_other(n):
+    m = distinct(n)
+    assert min(n, MOST_ROWS // 2) <= m <= min(n, MOST_ROWS)
+    weights = RepeatedRows(np.zeros((m, 1)), np.zeros(m), n).weights
+    assert np.mean(weights > weights.min()) < 0.005
 
 
 def test_a_public_table_is_resampled_from_its_own_rows(bits):
@@ -132,3 +141,64 @@ def test_a_profile_keeps_that_residuals_grow_with_fitted_values(bits):
     source = profile_of(X, y).sample(bits).source
     assert growth(X, y) > 0.3
     assert growth(source.features, source.target) == pytest.approx(growth(X, y), abs=0.05)
+
+
+def pulled(features, target, clip):
+    """How far from least squares, in mean square, clipped residuals balance."""
+    solve = np.linalg.pinv(features)
+    best = solve @ target
+    theta = best
+    for _ in range(200):
+        theta = theta + solve @ np.clip(target - features @ theta, -clip, clip)
+    return np.mean((features @ (theta - best)) ** 2)
+
+
+def one_sided(n):
+    """Rows of which those with a large first feature have skewed residuals, and the others none to speak of."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-0.5, 0.5, (n, 3))
+    y = 0.1 * X[:, 1] + 0.01 * rng.standard_normal(n) + np.where(X[:, 0] > 0.3, rng.exponential(0.25, n), 0.0)
+    return X, np.clip(y, -1, 1)
+
+
+@pytest.mark.parametrize("clip", [0.125, 0.25, 0.5])
+def test_made_up_rows_are_pulled_aside_by_clipping_as_the_table_is(bits, clip):
+    X, y = one_sided(3000)
+    source = profile_of(X, y).sample(bits).source
+    assert pulled(source.features, source.target, clip) == pytest.approx(pulled(X, y, clip), rel=0.15)
+
+
+def test_residuals_without_the_rows_that_have_them_would_not_be_pulled_aside_so():
+    X, y = one_sided(3000)
+    solve = np.linalg.pinv(X)
+    fitted = X @ (solve @ y)
+    shuffled = np.random.default_rng(7).permutation(y - fitted)
+    assert pulled(X, fitted + shuffled - X @ (solve @ shuffled), 0.25) < 0.5 * pulled(X, y, 0.25)
+
+
+def test_made_up_rows_are_no_longer_than_the_bound(bits):
+    rng = np.random.default_rng(8)
+    X = rng.standard_t(3, (400, 5)) * [1.0, 1.0, 0.5, 0.2, 0.1]
+    X /= np.linalg.norm(X, axis=1).max()
+    y = np.clip(2.0 * X[:, 0] + rng.standard_t(3, 400) * 0.1, -1, 1)
+    lengths = np.linalg.norm(profile_of(X, y).sample(bits).source.features, axis=1)
+    assert np.maximum(lengths**2 - 1.0, 0.0).sum() < 1e-3 * (lengths**2).sum()
+
+
+@pytest.mark.parametrize("case", ["no signal", "no residuals", "hardly more rows than features", "dependent features"])
+def test_a_profile_of_an_odd_table_gives_rows_with_its_moments(bits, case):
+    rng = np.random.default_rng(9)
+    n, d = (12, 8) if case == "hardly more rows than features" else (60, 4)
+    X = rng.uniform(-0.3, 0.3, (n, d))
+    if case == "dependent features":
+        X[:, 3] = X[:, 0] - X[:, 1]
+    y = X @ np.full(d, 0.3)
+    if case != "no residuals":
+        y = y + 0.1 * rng.standard_normal(n)
+    if case == "no signal":
+        y -= X @ (np.linalg.pinv(X) @ y)
+    source = profile_of(X, y).sample(bits).source
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(source.features.T @ source.features), np.linalg.eigvalsh(X.T @ X), atol=1e-9
+    )
+    assert np.linalg.norm(source.target) == pytest.approx(np.linalg.norm(y))

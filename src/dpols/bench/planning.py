@@ -1,8 +1,9 @@
 """How well accuracy is planned: errors planned from a data set's shape statistics, beside those observed on it.
 
 A data set is prepared as in the paper's evaluation. Its statistics (size, spectrum of X'X, the target's coordinates
-along it, fitted values and the residuals at them) give made-up rows, and fits on these the planned excess risk. Fits on
-the data set itself, with noise of their own, give the observed one. `dpols bench planning` prints both.
+along it, fitted values with the residuals at them, and mean rows by residual) give made-up rows, and fits on these the
+planned excess risk. Fits on the data set itself, with noise of their own, give the observed one. Each of the two is a
+mean of as many fits as it takes for its standard error to be small. `dpols bench planning` prints both.
 """
 
 import math
@@ -23,7 +24,9 @@ from .paper.preprocessing import prepare
 
 METHODS = ("adaptive", "ihm", "adassp")
 EPSILONS = (0.3, 1.0, 3.0)
-TRIALS = 100
+TRIALS = 100  # fits of each mean at first; then twice as many, until it is certain enough
+MOST_TRIALS = 25_600
+CERTAIN = 0.03  # standard error over mean at which no more fits are made
 CLOSE = 0.2
 _DRAWS = 4  # made-up tables for each data set
 
@@ -39,8 +42,10 @@ class Comparison:
     epsilon: float
     planned: float
     planned_stderr: float
+    planned_trials: int
     observed: float
     observed_stderr: float
+    observed_trials: int
 
     @property
     def ratio(self) -> float:
@@ -63,6 +68,7 @@ def compare(
     methods: Sequence[str] = METHODS,
     epsilons: Sequence[float] = EPSILONS,
     trials: int = TRIALS,
+    most_trials: int = MOST_TRIALS,
     seed: int = 0,
 ) -> list[Comparison]:
     """Plan and observe one data set."""
@@ -76,10 +82,28 @@ def compare(
     for method in methods:
         for epsilon in epsilons:
             budget = PrivacyBudget(epsilon, 1.0 / n**2)
-            planned, _ = simulated_errors(made_up, method, budget, trials=trials, seed=seed + 1)
-            observed, _ = simulated_errors(real, method, budget, trials=trials, seed=seed + 2)
-            found.append(Comparison(name, n, d, method, epsilon, *_mean(planned), *_mean(observed)))
+            planned, observed = (
+                mean_error(tables, method, budget, trials=trials, most_trials=most_trials, seed=first)
+                for tables, first in ((made_up, seed + 1_000_000), (real, seed + 2_000_000))
+            )
+            found.append(Comparison(name, n, d, method, epsilon, *planned, *observed))
     return found
+
+
+def mean_error(
+    samples: Sequence[Sample], method: str, budget: PrivacyBudget, *, trials: int, most_trials: int, seed: int
+) -> tuple[float, float, int]:
+    """Return a mean excess risk, its standard error, and the number of fits that it is the mean of."""
+    errors = np.empty(0)
+    more = trials
+    while True:
+        found, _ = simulated_errors(samples, method, budget, trials=more, seed=seed + len(errors))
+        errors = np.append(errors, found)
+        count, mean = len(errors), float(errors.mean())
+        stderr = float(errors.std(ddof=1)) / math.sqrt(count)
+        more = min(count, most_trials - count)
+        if stderr <= CERTAIN * mean or more < 1:
+            return mean, stderr, count
 
 
 def run(
@@ -91,11 +115,12 @@ def run(
 ) -> list[dict[str, Any]]:
     """Compare all data sets that are there, or a few small ones."""
     names = datasets or (("diabetes", "concrete", "wine") if quick else REAL)
+    most_trials = trials if quick else max(trials, MOST_TRIALS)
     rows: list[dict[str, Any]] = []
     for name in names:
         progress(name)
         try:
-            rows += [row.to_dict() for row in compare(name, trials=trials)]
+            rows += [row.to_dict() for row in compare(name, trials=trials, most_trials=most_trials)]
         except UnavailableError:
             if datasets:
                 raise
@@ -129,7 +154,3 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
             f"{typical:.2f}, from {min(ratios):.2f} to {max(ratios):.2f}"
         )
     return lines
-
-
-def _mean(values: Any) -> tuple[float, float]:
-    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))

@@ -17,7 +17,7 @@ def planning(
     datasets: Annotated[
         str | None, typer.Option(metavar="A,B", help="Data sets by name; all real ones that are there.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=2, help="Fits for each mean.")] = 100,
+    trials: Annotated[int, typer.Option(min=2, help="Fits for each mean at first; more where it is uncertain.")] = 100,
     quick: Annotated[bool, typer.Option("--quick", help="Three small data sets; takes seconds.")] = False,
     json: given.Json = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results as JSON and Markdown.")] = None,
@@ -55,6 +55,6 @@ def planning(
         for row in rows
     ]
     columns = ("data set", "method", ">epsilon", ">planned", ">observed", ">ratio ")
-    print_table(f"Excess risk, planned and observed, means of {trials} fits", columns, lines)
+    print_table(f"Excess risk, planned and observed, means of {trials} fits or more", columns, lines)
     for line in benchmark.summary(rows):
         console.print(line, soft_wrap=True)

@@ -1,4 +1,8 @@
-"""Made-up rows with the statistics of a given table: its spectrum, its signal along it, residuals by fitted values."""
+"""Made-up rows with the statistics of a given table: its spectrum, its signal along it, and whose residuals are large.
+
+A method that clips residuals is pulled aside by those rows whose residuals it clips. So the made-up rows have not only
+the table's X'X and X'y, but also its residuals by fitted value and its mean rows by residual.
+"""
 
 import math
 from dataclasses import dataclass
@@ -7,13 +11,16 @@ import numpy as np
 
 from ..data import Bounds
 from ..randomness import Bits, standard_normal
-from .rows import MOST_ROWS, Array, RepeatedRows, Sample
+from .rows import Array, RepeatedRows, Sample
 from .shapes import target_within
 
 _ROWS_PER_BIN, _MOST_BINS = 15, 20
 # Close to each other at both ends, where residuals are clipped.
 _TAIL = 0.05 * 2.0 ** -np.arange(1.0, 11.0)
 _LEVELS = np.concatenate(([0.0], _TAIL[::-1], np.linspace(0.05, 0.95, 19), 1.0 - _TAIL, [1.0]))
+_SIZES = 2.0 ** np.arange(-3.0, 0.0, 0.5)  # of residuals, in units of the target's bound
+_ROUNDS = 20  # at most, of drawing in rows that are too long
+_LEAST_SHARE = 0.03  # of the largest singular value; weights that differ less count as the same
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,31 +37,57 @@ class Profile:
     residual_square: float  # mean square of the residuals of least squares
     fitted_levels: Array  # quantiles of fitted values, at fixed levels
     residual_levels: Array  # those of residuals, in each of some bins of the fitted values, from small to large
+    mean_rows: Array  # means of each principal component, weighted by each of the functions of residuals
 
     def sample(self, bits: Bits) -> Sample:
         """Return made-up rows with these statistics, as far as rows within the bounds can have them."""
-        m, r = min(self.n_rows, MOST_ROWS), len(self.eigenvalues)
-        places = _shuffled(bits, m)
-        strength = float(np.linalg.norm(self.signal))
-        fitted = np.interp(places, _LEVELS, self.fitted_levels)
-        bins = len(self.residual_levels)
-        inside, noise = _shuffled(bits, m), np.empty(m)
-        for i, levels in enumerate(self.residual_levels):
-            mine = (places * bins).astype(np.int64) == i
-            noise[mine] = np.interp(inside[mine], _LEVELS, levels)
-        # Signs have principal components of one size in all rows, so that rows are as short as their mean square.
-        signs = np.sign(standard_normal(bits, (m, r)))
-        basis = _with_component(signs, fitted, self.signal) if strength > 0.0 else _orthonormal(signs)
-        if _too_long(m * basis**2 @ self.eigenvalues):
-            # Such fitted values need rows that would be shrunk; residuals are then independent of them.
-            basis = _orthonormal(signs)
-        basis *= math.sqrt(m)
-        features = np.zeros((m, self.n_features))
-        features[:, :r] = basis * np.sqrt(self.eigenvalues)
-        target = target_within(basis, basis @ self.signal, noise, self.residual_square, 1.0)
-        share = self.residual_square / (self.residual_square + strength**2)
+        n, r = self.n_rows, len(self.eigenvalues)
+        fitted, residual = self._fitted_and_residuals(bits)
+        components = math.sqrt(n) * self._components(fitted, residual, bits)
+        features = np.zeros((n, self.n_features))
+        features[:, :r] = components * np.sqrt(self.eigenvalues)
+        target = target_within(components, components @ self.signal, residual, self.residual_square, 1.0)
+        share = self.residual_square / (self.residual_square + float(self.signal @ self.signal))
         bounds = Bounds(x_norm=1.0, y_abs=1.0)
-        return Sample(RepeatedRows(features, target, self.n_rows), bounds, fit_intercept=False, residual_share=share)
+        return Sample(RepeatedRows(features, target, n), bounds, fit_intercept=False, residual_share=share)
+
+    def _fitted_and_residuals(self, bits: Bits) -> tuple[Array, Array]:
+        """Return a fitted value and a residual for each row."""
+        places = _shuffled(bits, self.n_rows)
+        bins = np.minimum((places * len(self.residual_levels)).astype(np.int64), len(self.residual_levels) - 1)
+        residual = np.empty(self.n_rows)
+        for i, levels in enumerate(self.residual_levels):
+            mine = bins == i
+            residual[mine] = np.interp(_shuffled(bits, int(mine.sum())), _LEVELS, levels)
+        square = float(residual @ residual) / self.n_rows
+        if square > 0.0:
+            residual *= math.sqrt(self.residual_square / square)
+        return np.interp(places, _LEVELS, self.fitted_levels), residual
+
+    def _components(self, fitted: Array, residual: Array, bits: Bits) -> Array:
+        """Return principal components as orthonormal columns: the signal along the fitted values, means by residual."""
+        n, r = self.n_rows, len(self.eigenvalues)
+        direction, along = _unit(self.signal)[:, None], _unit(fitted)[:, None]
+        # All but the direction, as columns of an orthogonal matrix whose first column is the direction.
+        others = np.linalg.svd(direction.T)[2][1:].T if direction.any() else np.eye(r)
+        weights = _weights(residual)
+        held = np.column_stack((residual, weights))
+        wanted = np.column_stack((np.zeros(r), self.mean_rows * weights.sum(axis=0) / math.sqrt(n)))
+        frame, shares = _frame(held - along @ (along.T @ held), others.T @ wanted, most=n - r - 1)
+        fixed = along @ direction.T + frame @ shares @ others.T
+        left, singular, _ = np.linalg.svd(shares.T, full_matrices=False)
+        narrowed = np.eye(others.shape[1]) + (left * (np.sqrt(np.maximum(1.0 - singular**2, 0.0)) - 1.0)) @ left.T
+        # Signs have principal components of one size in all rows, so that rows are as short as their mean square.
+        near = np.sign(standard_normal(bits, (n, r))) @ others
+        for _ in range(_ROUNDS):
+            free = near - along @ (along.T @ near)
+            free = _orthonormal(free - frame @ (frame.T @ free))
+            components = fixed + free @ narrowed @ others.T
+            lengths = np.sqrt(n * components**2 @ self.eigenvalues)
+            if lengths.max() <= 1.0:
+                break
+            near *= np.minimum(1.0, 0.95 / np.maximum(lengths, 0.95))[:, None]
+        return np.asarray(components)
 
 
 def profile_of(features: Array, target: Array) -> Profile:
@@ -62,11 +95,14 @@ def profile_of(features: Array, target: Array) -> Profile:
     n, d = features.shape
     left, singular, _ = np.linalg.svd(features, full_matrices=False)
     keep = singular > np.finfo(float).eps * max(n, d) * singular[0]
-    coordinates = left[:, keep].T @ target
-    fitted = left[:, keep] @ coordinates
+    left = left[:, keep]
+    coordinates = left.T @ target
+    fitted = left @ coordinates
     residual = target - fitted
     bins = max(1, min(_MOST_BINS, n // _ROWS_PER_BIN))
     parts = np.array_split(residual[np.argsort(fitted, kind="stable")], bins)
+    weights = _weights(residual)
+    totals = weights.sum(axis=0)
     return Profile(
         n_rows=n,
         n_features=d,
@@ -75,31 +111,45 @@ def profile_of(features: Array, target: Array) -> Profile:
         residual_square=float(residual @ residual) / n,
         fitted_levels=np.quantile(fitted, _LEVELS),
         residual_levels=np.array([np.quantile(part, _LEVELS) for part in parts]),
+        mean_rows=math.sqrt(n) * (left.T @ weights) / np.where(totals > 0.0, totals, 1.0),
     )
 
 
+def _weights(residual: Array) -> Array:
+    """Return for each row whether its residual lies between two sizes, and by how much it exceeds each of them."""
+    edges = np.concatenate((-_SIZES[::-1], _SIZES))
+    between = np.searchsorted(edges, residual)[:, None] == np.arange(len(edges) + 1)
+    above, below = (np.maximum(sign * residual[:, None] - _SIZES, 0.0) for sign in (1.0, -1.0))
+    return np.concatenate((between, above, below), axis=1)
+
+
+def _frame(held: Array, wanted: Array, *, most: int) -> tuple[Array, Array]:
+    """Return orthonormal columns that span what is held, and which share of each free component lies along them.
+
+    With these shares the components' products with what is held are the wanted ones, as nearly as orthonormal
+    components can have them.
+    """
+    sizes = np.linalg.norm(held, axis=0)
+    some = sizes > 0.0
+    left, singular, right = np.linalg.svd(held[:, some] / sizes[some], full_matrices=False)
+    count = max(0, min(int((singular > _LEAST_SHARE * singular.max(initial=0.0)).sum()), most))
+    shares = right[:count] @ (wanted[:, some] / sizes[some]).T / singular[:count, None]
+    inner, size, outer = np.linalg.svd(shares, full_matrices=False)
+    return left[:, :count], (inner * np.minimum(size, 1.0)) @ outer
+
+
 def _shuffled(bits: Bits, count: int) -> Array:
-    """Return evenly spaced numbers between 0 and 1 in random order."""
-    return np.asarray((np.argsort(standard_normal(bits, (count,))) + 0.5) / count)
+    """Return evenly spaced numbers from 0 to 1 in random order."""
+    return np.asarray(np.argsort(standard_normal(bits, (count,))) / max(count - 1, 1))
 
 
-def _with_component(matrix: Array, values: Array, weights: Array) -> Array:
-    """Return a nearby matrix of orthonormal columns whose product with the weights is along the values."""
-    direction = weights / np.linalg.norm(weights)
-    along = values / np.linalg.norm(values)
-    # All but the direction, as columns of an orthogonal matrix whose first column is the direction.
-    others = np.linalg.svd(direction[None])[2][1:].T
-    rest = matrix @ others
-    rest -= np.outer(along, along @ rest)
-    return np.asarray(np.outer(along, direction) + _orthonormal(rest) @ others.T)
-
-
-def _too_long(squares: Array) -> bool:
-    """Whether shrinking rows of these squared norms to norm 1 would change X'X by more than a thousandth."""
-    return bool(np.maximum(squares - 1.0, 0.0).sum() > 1e-3 * squares.sum())
+def _unit(values: Array) -> Array:
+    size = float(np.linalg.norm(values))
+    return values / size if size > 0.0 else values
 
 
 def _orthonormal(matrix: Array) -> Array:
     """Return the matrix with orthonormal columns that lies nearest."""
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return np.asarray(left @ right)
+    columns, triangle = np.linalg.qr(matrix)
+    left, _, right = np.linalg.svd(triangle)
+    return np.asarray(columns @ (left @ right))

@@ -17,6 +17,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 MOST_ROWS = 20_000  # distinct ones
 
 
+def distinct(n_rows: int) -> int:
+    """Return how many rows a table that long is made of, so that each stands in it about as often as any other."""
+    return n_rows // -(-n_rows // MOST_ROWS)
+
+
 @dataclass(frozen=True, repr=False)
 class RepeatedRows:
     """A source of ``n_rows`` rows that goes through the given ones again and again."""

@@ -11,7 +11,7 @@ from ..data import ArraySource, Bounds, FileSource, TableSource, as_source
 from ..data.source import RowSource
 from ..errors import DataError, ParameterError
 from ..randomness import Bits, standard_normal, streams
-from .rows import MOST_ROWS, Array, RepeatedRows, Sample
+from .rows import MOST_ROWS, Array, RepeatedRows, Sample, distinct
 
 REACH = 3.0  # stds to either side that bounds without slack have room for
 
@@ -52,14 +52,14 @@ class Shape:
 
     def sample(self, n_rows: int, bits: Bits) -> Sample:
         """Return a table of that many rows."""
-        d, distinct = self.n_features, min(n_rows, MOST_ROWS)
+        d, m = self.n_features, distinct(n_rows)
         correlation = correlation_matrix(_log_spaced(self.condition, d), bits)
         root = np.linalg.cholesky(correlation)
         slopes = np.sign(standard_normal(bits, (d,)))
         slopes *= math.sqrt(self.r_squared / float(slopes @ correlation @ slopes))
-        noise = standard_normal(bits, (distinct,))  # before the features, so that both are prefixes of longer ones
-        features = np.clip(standard_normal(bits, (distinct, d)) @ root.T, -REACH, REACH)
-        joined = np.column_stack((features, np.ones(distinct))) if self.fit_intercept else features
+        noise = standard_normal(bits, (m,))  # before the features, so that both are prefixes of longer ones
+        features = np.clip(standard_normal(bits, (m, d)) @ root.T, -REACH, REACH)
+        joined = np.column_stack((features, np.ones(m))) if self.fit_intercept else features
         target = target_within(joined, features @ slopes, noise, 1.0 - self.r_squared, REACH)
         return self._in_units(features, target, n_rows)
 
@@ -107,7 +107,7 @@ class PublicTable:
     def sample(self, n_rows: int, bits: Bits) -> Sample:
         """Return that many rows, drawn with replacement; beyond 20,000 those are repeated."""
         n = len(self.target)
-        words = bits.words(min(n_rows, MOST_ROWS))
+        words = bits.words(distinct(n_rows))
         chosen = ((words >> np.uint64(11)).astype(np.float64) * 2.0**-53 * n).astype(np.int64)
         source = RepeatedRows(self.features[chosen], self.target[chosen], n_rows, self.columns)
         return Sample(source, self.bounds, self.fit_intercept, 1.0 - self.r_squared)
