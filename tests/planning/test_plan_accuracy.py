@@ -1,12 +1,16 @@
 """Plans: they foretell what fits then do, and searches end where plans say."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 
 from dpols import Bounds, PrivateLinearRegression, plan_accuracy, which_epsilon, which_n
 from dpols.errors import DpolsError, ParameterError
-from dpols.planning import accuracy, search
+from dpols.planning import Assumptions, accuracy, search
 from dpols.planning.accuracy import AccuracyPlan
+from dpols.planning.question import Question
 from dpols.planning.simulation import PlannedRow
 
 
@@ -162,6 +166,18 @@ def test_what_cannot_be_reached_is_said_with_a_remedy():
 def test_what_makes_no_sense_is_refused_by_name(changed, message):
     with pytest.raises(DpolsError, match=message.replace("(", r"\(")):
         plan_accuracy(**{"n": 1000, "d": 2, "epsilon": 1.0, **changed})
+
+
+def test_shared_keywords_have_defaults_in_one_place_and_words_in_the_docstring():
+    names = set(Assumptions.__annotations__)
+    assert names == set(inspect.signature(Question.of).parameters)
+    documented = re.findall(
+        r"^    ([a-z_, ]+) : ", inspect.cleandoc(plan_accuracy.__doc__).replace("\n", "\n    "), re.M
+    )
+    own = set(inspect.signature(plan_accuracy).parameters) - {"assumed"}
+    assert set(", ".join(documented).split(", ")) == names | own
+    with pytest.raises(TypeError, match="'r_square'"):
+        plan_accuracy(n=1000, d=2, r_square=0.4)
 
 
 def test_a_goal_is_one_number():

@@ -4,7 +4,7 @@ import json as json_format
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from .console import progress as watched
 from .output import check_output
 
 if TYPE_CHECKING:
-    from ..planning import AccuracyPlan, Answer
+    from ..planning import AccuracyPlan, Answer, Assumptions
 
 
 def plan(
@@ -70,7 +70,7 @@ def plan(
     """
     from ..planning import EPSILONS, plan_accuracy
 
-    common: dict[str, Any] = {
+    common: Assumptions = {
         "d": features,
         "delta": given.parsed_delta(delta, 1.0),
         "r_squared": r_squared,
@@ -87,7 +87,7 @@ def plan(
     if want_r_squared is not None or want_width is not None:
         if plot is not None:
             raise ParameterError("--plot shows a plan over epsilons; leave out --want-r-squared and --want-width.")
-        wanted = {"wanted_r_squared": want_r_squared, "interval_width": want_width}
+        wanted: dict[str, float | None] = {"wanted_r_squared": want_r_squared, "interval_width": want_width}
         answer = _answer(rows, epsilons, names, wanted, common)
         if json:
             typer.echo(json_format.dumps(answer.to_dict(), indent=2))
@@ -168,8 +168,8 @@ def _answer(
     rows: int | None,
     epsilons: tuple[float, ...] | None,
     names: tuple[str, ...] | None,
-    wanted: dict[str, Any],
-    common: dict[str, Any],
+    wanted: dict[str, float | None],
+    common: "Assumptions",
 ) -> "Answer":
     from ..planning import which_epsilon, which_n
 
@@ -188,9 +188,9 @@ def _answer(
         return which_n(epsilon=epsilons[0], method=method, progress=show, **wanted, **common)
 
 
-def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> dict[str, Any]:
+def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> "Assumptions":
     """Read the files that are given; columns of the table that bounds leave out are left out."""
-    found: dict[str, Any] = {}
+    found: Assumptions = {}
     names = None
     if bounds is not None:
         declared = read_feature_map(bounds, target).bounds()

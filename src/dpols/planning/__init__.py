@@ -1,6 +1,7 @@
 """Planning before spending: what accuracy to expect of private fits, from public numbers and simulation alone."""
 
-from .accuracy import EPSILONS, METHODS, TRIALS, AccuracyPlan, Recommendation, plan_accuracy
+from .accuracy import EPSILONS, METHODS, AccuracyPlan, Recommendation, plan_accuracy
+from .question import TRIALS, Assumptions
 from .search import Answer, which_epsilon, which_n
 from .simulation import PlannedRow
 
@@ -10,6 +11,7 @@ __all__ = [
     "TRIALS",
     "AccuracyPlan",
     "Answer",
+    "Assumptions",
     "PlannedRow",
     "Recommendation",
     "plan_accuracy",

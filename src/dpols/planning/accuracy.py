@@ -1,29 +1,23 @@
 """Expected accuracy over methods and epsilons, and what it advises."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..algorithms import algorithm
-from ..data import Bounds
 from ..errors import DpolsError, ParameterError
-from ..privacy import Neighbours, PrivacyBudget
-from ..privacy.budget import delta_from_rule
+from .question import Assumptions, Progress, Question
 from .rows import Sample
-from .shapes import PublicTable, Shape, public_table, samples_of, whole
-from .simulation import PlannedRow, planned_row
+from .simulation import PlannedRow
 
 METHODS = ("adaptive", "ihm", "adassp", "dp-gd")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-TRIALS = 40
 CLOSE = 0.95  # share of the non-private R^2 that counts as close to it
 NOTHING_SPENT = "Computed from public numbers and made-up or public rows alone: no private row is read, nothing spent."
-
-Progress = Callable[[str, int, int], None]  # what is simulated now, cells done, cells in all
 
 
 @dataclass(frozen=True)
@@ -107,110 +101,14 @@ class AccuracyPlan:
         save_plot(self, Path(path))
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is simulated, whatever the epsilon and the number of rows."""
-
-    table: Shape | PublicTable
-    delta: float | str
-    relation: Neighbours
-    trials: int
-    seed: int
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        d: int | None,
-        delta: float | str,
-        bounds: Bounds | None,
-        r_squared: float | None,
-        condition: float,
-        bounds_slack: float,
-        fit_intercept: bool,
-        table: Any,
-        target: Any,
-        neighbours: str,
-        trials: int,
-        seed: int,
-    ) -> "Question":
-        """Check what was given and settle what is assumed."""
-        if neighbours not in tuple(Neighbours):
-            raise ParameterError(f"neighbours={neighbours!r} must be 'zero-out' or 'replace-one'.")
-        if table is not None:
-            if r_squared is not None or d is not None:
-                raise ParameterError("d and r_squared come from public_table; leave them out where it is given.")
-            Shape(1, bounds_slack=bounds_slack)  # for its checks
-            read = public_table(table, target, bounds=bounds, bounds_slack=bounds_slack, fit_intercept=fit_intercept)
-            assumed: Shape | PublicTable = read
-        else:
-            if d is None and bounds is not None and bounds.features is not None:
-                d = len(bounds.features)
-            if d is None:
-                raise ParameterError("d is required: the number of features, without the intercept.")
-            value = 0.5 if r_squared is None else r_squared
-            assumed = Shape(whole("d", d), value, condition, bounds_slack, bounds, fit_intercept)
-        seed = whole("seed", seed, 0)
-        return cls(assumed, delta, Neighbours(neighbours), whole("trials", trials, 2), seed)
-
-    @property
-    def assumed(self) -> str:
-        """Say in a line what the simulated rows are."""
-        table = self.table
-        intercept = "" if table.fit_intercept else ", no intercept"
-        if isinstance(table, PublicTable):
-            return (
-                f"a public table of {len(table.target):,} rows, resampled; its R^2 is {table.r_squared:.3f}{intercept}"
-            )
-        return (
-            f"made-up rows with R^2 = {table.r_squared:g}, condition number {table.condition:g}, "
-            f"bounds {table.bounds_slack:g} times as wide as the data{intercept}"
-        )
-
-    def budget(self, epsilon: float, n_rows: int) -> PrivacyBudget:
-        """Return the budget for a table of that many rows."""
-        return PrivacyBudget(
-            epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
-        )
-
-    def samples(self, n_rows: Any) -> tuple[Sample, ...]:
-        """Return the tables to simulate on."""
-        least = self.table.n_features + 4
-        return samples_of(self.table, whole("n", n_rows, least), self.seed)
-
-    def row(self, samples: Sequence[Sample], method: str, epsilon: float, *, intervals: bool) -> PlannedRow:
-        """Simulate one cell."""
-        budget = self.budget(epsilon, samples[0].source.n_rows)
-        return planned_row(
-            samples,
-            method,
-            budget,
-            trials=self.trials,
-            seed=self.seed,
-            relation=self.relation,
-            intervals=intervals,
-        )
-
-
 def plan_accuracy(
     *,
     n: int,
-    d: int | None = None,
     epsilon: float | Iterable[float] = EPSILONS,
-    delta: float | str = "1/n^2",
-    bounds: Bounds | None = None,
-    r_squared: float | None = None,
-    condition: float = 10.0,
-    bounds_slack: float = 1.0,
-    fit_intercept: bool = True,
     methods: Iterable[str] | None = None,
-    public_table: Any = None,
-    target: Any = None,
-    neighbours: str = "zero-out",
     intervals: bool = True,
-    trials: int = TRIALS,
-    seed: int = 0,
     progress: Progress | None = None,
+    **assumed: Unpack[Assumptions],
 ) -> AccuracyPlan:
     """Say what accuracy to expect of private fits, by simulation, before anything is spent.
 
@@ -218,50 +116,41 @@ def plan_accuracy(
     ----------
     n : int
         Number of rows of the table that is to be fitted.
+    epsilon : float or several
+        What to plan for; 0.1, 0.3, 1, 3 and 10 unless given.
+    methods : several names, optional
+        Those to compare: adaptive, ihm, adassp and dp-gd unless given.
+    intervals : bool, default=True
+        Whether to simulate also fits with ``inference=True``, for the width of their intervals.
+    progress : callable, optional
+        Called with what is simulated next, cells done, and cells in all.
     d : int
         Number of features, without the intercept; not needed where ``bounds`` or ``public_table`` tell it.
-    epsilon : float or several
-        What to plan for.
-    delta : float or "1/n^2"
+    delta : float or "1/n^2", default="1/n^2"
         As in a fit.
     bounds : Bounds, optional
         The bounds of the fit, to plan in its units. Without them features and target have std 1.
-    r_squared : float
-        The share of the target's variance that features explain, as you expect it; 0.5 unless given.
-    condition : float
+    r_squared : float, default=0.5
+        The share of the target's variance that features explain, as you expect it.
+    condition : float, default=10
         Largest over smallest eigenvalue of the features' correlation matrix: 1 for independent features.
-    bounds_slack : float
+    bounds_slack : float, default=1
         How many times as wide as the data's spread (3 stds to either side) the bounds are.
-    methods : several names, optional
-        Those to compare: adaptive, ihm, adassp and dp-gd unless given.
+    fit_intercept : bool, default=True
+        As in a fit.
     public_table, target : table and name of its target, optional
         Rows that are public by your word, to be resampled to ``n`` rows in place of made-up ones. Never the data that
         is to be protected, nor a part of it.
-    intervals : bool
-        Whether to simulate also fits with ``inference=True``, for the width of their intervals.
-    trials, seed : int
+    neighbours : "zero-out" or "replace-one", default="zero-out"
+        As in a fit.
+    trials, seed : int, default=40 and 0
         Simulated fits for each row, and what determines them.
-    progress : callable, optional
-        Called with what is simulated next, cells done, and cells in all.
 
     >>> plan = plan_accuracy(n=5000, d=3, epsilon=[0.1, 1.0], methods=["adaptive"], intervals=False, trials=4)
     >>> [row.epsilon for row in plan.rows]
     [0.1, 1.0]
     """
-    question = Question.of(
-        d=d,
-        delta=delta,
-        bounds=bounds,
-        r_squared=r_squared,
-        condition=condition,
-        bounds_slack=bounds_slack,
-        fit_intercept=fit_intercept,
-        table=public_table,
-        target=target,
-        neighbours=neighbours,
-        trials=trials,
-        seed=seed,
-    )
+    question = Question.of(**assumed)
     chosen = (METHODS if methods is None else (methods,) if isinstance(methods, str) else tuple(methods)) or METHODS
     epsilons = tuple(sorted({float(e) for e in _several(epsilon)}))
     for name in chosen:
@@ -287,7 +176,7 @@ def plan_accuracy(
         n_features=question.table.n_features,
         assumed=question.assumed,
         nonprivate_r_squared=nonprivate_r_squared(samples[0]),
-        trials=trials,
+        trials=question.trials,
         left_out=tuple(left_out),
     )
 

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from ..algorithms import algorithm
-from ..data import Bounds
 from ..errors import CalibrationError, ParameterError
-from .accuracy import NOTHING_SPENT, TRIALS, Progress, Question, nonprivate_r_squared
+from .accuracy import NOTHING_SPENT, nonprivate_r_squared
+from .question import Assumptions, Progress, Question
 from .simulation import PlannedRow
 
 _PER_DECADE = 12  # steps of the grids
@@ -53,19 +53,8 @@ def which_epsilon(
     wanted_r_squared: float | None = None,
     interval_width: float | None = None,
     method: str = "adaptive",
-    d: int | None = None,
-    delta: float | str = "1/n^2",
-    bounds: Bounds | None = None,
-    r_squared: float | None = None,
-    condition: float = 10.0,
-    bounds_slack: float = 1.0,
-    fit_intercept: bool = True,
-    public_table: Any = None,
-    target: Any = None,
-    neighbours: str = "zero-out",
-    trials: int = TRIALS,
-    seed: int = 0,
     progress: Progress | None = None,
+    **assumed: Unpack[Assumptions],
 ) -> Answer:
     """Return the smallest epsilon, of twelve in each decade from 0.01 to 100, that reaches what is wanted.
 
@@ -76,20 +65,7 @@ def which_epsilon(
     >>> which_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
     'no epsilon is enough: even without privacy R^2 is 0.500; lower what is wanted.'
     """
-    question = Question.of(
-        d=d,
-        delta=delta,
-        bounds=bounds,
-        r_squared=r_squared,
-        condition=condition,
-        bounds_slack=bounds_slack,
-        fit_intercept=fit_intercept,
-        table=public_table,
-        target=target,
-        neighbours=neighbours,
-        trials=trials,
-        seed=seed,
-    )
+    question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width)
     algorithm(method)
     samples = question.samples(n)
@@ -114,38 +90,14 @@ def which_n(
     wanted_r_squared: float | None = None,
     interval_width: float | None = None,
     method: str = "adaptive",
-    d: int | None = None,
-    delta: float | str = "1/n^2",
-    bounds: Bounds | None = None,
-    r_squared: float | None = None,
-    condition: float = 10.0,
-    bounds_slack: float = 1.0,
-    fit_intercept: bool = True,
-    public_table: Any = None,
-    target: Any = None,
-    neighbours: str = "zero-out",
-    trials: int = TRIALS,
-    seed: int = 0,
     progress: Progress | None = None,
+    **assumed: Unpack[Assumptions],
 ) -> Answer:
     """Return the smallest number of rows, of twelve in each decade from 100 to ten million, that is enough.
 
     Arguments are those of `which_epsilon`, with ``epsilon`` in place of ``n``.
     """
-    question = Question.of(
-        d=d,
-        delta=delta,
-        bounds=bounds,
-        r_squared=r_squared,
-        condition=condition,
-        bounds_slack=bounds_slack,
-        fit_intercept=fit_intercept,
-        table=public_table,
-        target=target,
-        neighbours=neighbours,
-        trials=trials,
-        seed=seed,
-    )
+    question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width)
     algorithm(method)
     question.budget(epsilon, N_RANGE[0])

@@ -1,0 +1,122 @@
+"""What is simulated, whatever the epsilon and the number of rows: the table that is assumed, and how often."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from ..data import Bounds
+from ..errors import ParameterError
+from ..privacy import Neighbours, PrivacyBudget
+from ..privacy.budget import delta_from_rule
+from .rows import Sample
+from .shapes import PublicTable, Shape, samples_of, whole
+from .shapes import public_table as read_public_table
+from .simulation import PlannedRow, planned_row
+
+TRIALS = 40
+
+Progress = Callable[[str, int, int], None]  # what is simulated now, cells done, cells in all
+
+
+class Assumptions(TypedDict, total=False):
+    """Keywords that `plan_accuracy`, `which_epsilon` and `which_n` share; `plan_accuracy` says what they mean."""
+
+    d: int | None
+    delta: float | str
+    bounds: Bounds | None
+    r_squared: float | None
+    condition: float
+    bounds_slack: float
+    fit_intercept: bool
+    public_table: Any
+    target: Any
+    neighbours: str
+    trials: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked, checked."""
+
+    table: Shape | PublicTable
+    delta: float | str
+    relation: Neighbours
+    trials: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        d: int | None = None,
+        delta: float | str = "1/n^2",
+        bounds: Bounds | None = None,
+        r_squared: float | None = None,
+        condition: float = 10.0,
+        bounds_slack: float = 1.0,
+        fit_intercept: bool = True,
+        public_table: Any = None,
+        target: Any = None,
+        neighbours: str = "zero-out",
+        trials: int = TRIALS,
+        seed: int = 0,
+    ) -> "Question":
+        """Check what was given and settle what is assumed."""
+        if neighbours not in tuple(Neighbours):
+            raise ParameterError(f"neighbours={neighbours!r} must be 'zero-out' or 'replace-one'.")
+        if public_table is not None:
+            if r_squared is not None or d is not None:
+                raise ParameterError("d and r_squared come from public_table; leave them out where it is given.")
+            Shape(1, bounds_slack=bounds_slack)  # for its checks
+            table: Shape | PublicTable = read_public_table(
+                public_table, target, bounds=bounds, bounds_slack=bounds_slack, fit_intercept=fit_intercept
+            )
+        else:
+            if d is None and isinstance(bounds, Bounds) and bounds.features is not None:
+                d = len(bounds.features)
+            if d is None:
+                raise ParameterError(
+                    "d is required: the number of features, without the intercept; or give bounds=Bounds(features=...)."
+                )
+            value = 0.5 if r_squared is None else r_squared
+            table = Shape(whole("d", d), value, condition, bounds_slack, bounds, fit_intercept)
+        return cls(table, delta, Neighbours(neighbours), whole("trials", trials, 2), whole("seed", seed, 0))
+
+    @property
+    def assumed(self) -> str:
+        """Say in a line what the simulated rows are."""
+        table = self.table
+        intercept = "" if table.fit_intercept else ", no intercept"
+        if isinstance(table, PublicTable):
+            return (
+                f"a public table of {len(table.target):,} rows, resampled; its R^2 is {table.r_squared:.3f}{intercept}"
+            )
+        return (
+            f"made-up rows with R^2 = {table.r_squared:g}, condition number {table.condition:g}, "
+            f"bounds {table.bounds_slack:g} times as wide as the data{intercept}"
+        )
+
+    def budget(self, epsilon: float, n_rows: int) -> PrivacyBudget:
+        """Return the budget for a table of that many rows."""
+        return PrivacyBudget(
+            epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
+        )
+
+    def samples(self, n_rows: Any) -> tuple[Sample, ...]:
+        """Return the tables to simulate on."""
+        least = self.table.n_features + 4
+        return samples_of(self.table, whole("n", n_rows, least), self.seed)
+
+    def row(self, samples: Sequence[Sample], method: str, epsilon: float, *, intervals: bool) -> PlannedRow:
+        """Simulate one cell."""
+        budget = self.budget(epsilon, samples[0].source.n_rows)
+        return planned_row(
+            samples,
+            method,
+            budget,
+            trials=self.trials,
+            seed=self.seed,
+            relation=self.relation,
+            intervals=intervals,
+        )
