@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from dpols import BudgetLedger
+from dpols.privacy import GaussianRelease
 
 pytest.importorskip("typer")
 pytestmark = pytest.mark.extras
@@ -105,7 +106,44 @@ def test_fits_are_charged_and_refused_at_the_cap(ledger, dpols, csv, bounds):
     assert len(shown(ledger)["entries"]) == 1
 
 
+def test_a_fit_that_fails_is_shown_as_void(ledger, dpols, csv, bounds):
+    csv.write_text(csv.read_text().replace("20,2,town", "nan,2,town", 1))
+    fit = ("fit", csv, "--target", "pay", "--bounds", bounds, "--delta", "1e-7", "--out", "model.json")
+    failed = dpols(*fit, "--epsilon", 0.5, "--ledger", "my.ledger")
+    assert failed.code == 2
+    assert "nothing is spent: row 2" in failed.err
+    found = shown(ledger)
+    (entry,) = found["entries"]
+    assert (entry["status"], entry["outcome"]) == ("void", "DataError before the first release")
+    assert found["used"] == 0.0
+    table = ledger("show").out
+    assert "nothing" in table
+    assert "void" in table
+    assert ledger("check").code == 0
+
+
+def test_a_reservation_that_was_left_open_can_be_voided_by_its_owner(ledger):
+    made = BudgetLedger("my.ledger")
+    made.add(GaussianRelease(30.0), what="done")
+    made.reserve([[GaussianRelease(20.0)]], what="killed")
+    assert "row 3: running or killed, and counted as spent" in " ".join(ledger("show").out.split())
+    used = shown(ledger)["used"]
+    void = ("void", "--because", "the machine lost power before the first pass")
+    assert ledger(*void, "--row", 3).code == 2
+    assert "--nothing-was-released" in ledger(*void, "--row", 3).err
+    assert shown(ledger)["used"] == used
+    for row in (1, 2, 9):
+        assert ledger(*void, "--row", row, "--nothing-was-released").code == 2
+    done = ledger(*void, "--row", 3, "--nothing-was-released", "--json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert found["used"] == found["entries"][0]["charge"]["gaussian"] < used
+    assert found["entries"][1]["outcome"] == "by hand: the machine lost power before the first pass"
+    assert "open" not in ledger("show").out
+    assert ledger(*void, "--row", 3, "--nothing-was-released").code == 2
+
+
 def test_the_group_alone_lists_its_commands(dpols):
     result = dpols("ledger")
     assert result.code == 0
-    assert all(name in result.out for name in ("create", "show", "check", "cap", "add"))
+    assert all(name in result.out for name in ("create", "show", "check", "cap", "add", "void"))

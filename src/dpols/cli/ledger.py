@@ -131,6 +131,36 @@ def add(
     _show(charged, json)
 
 
+@ledger.command()
+def void(
+    file: File,
+    row: Annotated[int, typer.Option(help='Row of the reservation, as "dpols ledger show" numbers it.')],
+    because: Annotated[str, typer.Option(help="How you know that nothing was released; it is kept in the ledger.")],
+    nothing_was_released: Annotated[
+        bool,
+        typer.Option(
+            "--nothing-was-released",
+            help="Say that nobody has seen a result of that fit, in whole or in part, and that it does not run.",
+        ),
+    ] = False,
+    json: given.Json = False,
+) -> None:
+    """Give back what a fit that was killed had reserved. It counts as spent until then.
+
+    A fit that fails before its first release gives its charge back by itself. One that was killed cannot, and nothing
+    but your word tells that it released nothing: the ledger's guarantee rests on it from then on.
+    """
+    from ..ledger import BudgetLedger
+
+    if not nothing_was_released:
+        raise ParameterError(
+            f"row {row} can be void only if nobody has seen anything of that fit; say so by --nothing-was-released."
+        )
+    voided = BudgetLedger(file)
+    voided.void(row, why=f"by hand: {because}")
+    _show(voided, json)
+
+
 def _show(ledger: "BudgetLedger", json: bool) -> None:
     state, head = ledger.state(), ledger.head()
     if json:
@@ -147,6 +177,7 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
             ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
             ("neighbours", str(state.neighbours)),
             ("used", f"{100.0 * state.used:.4g} %"),
+            *([("open", _open_in_words(state))] if _open_in_words(state) else []),
             ("left", f"at most one Gaussian fit of epsilon = {left:.4g} at delta = {state.budget.delta:.4g}"),
             *(
                 [
@@ -164,12 +195,26 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
     if not state.entries:
         return
     rows = [
-        (str(entry.number), entry.time[:19].replace("T", " "), _charge(entry), entry.what) for entry in state.entries
+        (str(entry.number), entry.time[:19].replace("T", " "), _charge(entry), entry.status, _what(entry))
+        for entry in state.entries
     ]
-    print_table("Charges", (">row", "time (UTC)", ">takes", "what"), rows)
+    print_table("Charges", (">row", "time (UTC)", ">takes", "is", "what"), rows)
+
+
+def _open_in_words(state: "State") -> str:
+    """Say which reservations have no end yet."""
+    rows = [str(entry.number) for entry in state.entries if entry.status == "open"]
+    return f"row {', '.join(rows)}: running or killed, and counted as spent" if rows else ""
+
+
+def _what(entry: "Entry") -> str:
+    """Say what was charged, and how it ended where that is not as usual."""
+    return entry.what if entry.outcome in ("", "released") else f"{entry.what} ({entry.outcome})"
 
 
 def _charge(entry: "Entry") -> str:
+    if entry.status == "void":
+        return "nothing"
     if entry.whole:
         return "all"
     if entry.charge.epsilon or entry.charge.delta:
@@ -199,6 +244,8 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
                 "groups": [releases_to_data(group) for group in entry.groups],
                 "charge": asdict(entry.charge),
                 "whole": entry.whole,
+                "status": entry.status,
+                "outcome": entry.outcome,
                 "sha256": entry.sha256,
             }
             for entry in state.entries
