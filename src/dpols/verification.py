@@ -1,7 +1,8 @@
 """Reports checked by computing them again: what a report says was spent must follow from the releases that it lists.
 
 This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
-fit was charged to a ledger: pass it, and the report's releases must be those of one of its entries.
+fit was charged to a ledger: pass it, and the report's releases must be those of one of its entries that counts. That
+the cost is right does not make a fit private: whether it was, as configured, is a finding of its own.
 """
 
 import json
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from .errors import ModelFileError
 from .ledger import BudgetLedger
@@ -27,11 +28,12 @@ _ROUNDING = 1e-6  # relative; versions of libraries differ in less
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked, and what differs if something does."""
+    """One thing that was checked, and what differs if something does; or whether the fit is private as configured."""
 
     what: str
     holds: bool
     detail: str
+    about: Literal["accounting", "privacy"] = "accounting"
 
 
 def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
@@ -55,7 +57,8 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
     findings = [_fields(report, data), *_cost(report)]
     if ledger is not None:
         findings.append(_charged(report, ledger))
-    return tuple(findings)
+    detail = "yes: no seed, and no bounds read from the data" if report.alarm is None else report.alarm
+    return (*findings, Finding("private as configured", report.private, detail, about="privacy"))
 
 
 def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -129,6 +132,10 @@ def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
         zero_out = report.asked.for_zero_out(Neighbours.of(report.relation))
         return bool(boxes) and math.isclose(sum(box.epsilon for box in boxes), zero_out.epsilon, rel_tol=_ROUNDING)
 
-    numbers = [str(entry.number) for entry in ledger.entries() if matches(entry.releases)]
-    detail = f"entry {', '.join(numbers)}" if numbers else f"no entry of {str(ledger.path)!r} has these releases"
-    return Finding("charged to the ledger", bool(numbers), detail)
+    entries = [entry for entry in ledger.entries() if matches(entry.releases)]
+    counted = ", ".join(str(entry.number) for entry in entries if entry.status != "void")
+    void = ", ".join(str(entry.number) for entry in entries if entry.status == "void")
+    if counted:
+        return Finding("charged to the ledger", True, f"entry {counted}")
+    missing = f"only entry {void}, which is void, has" if void else f"no entry of {str(ledger.path)!r} has"
+    return Finding("charged to the ledger", False, f"{missing} these releases")

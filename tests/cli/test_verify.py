@@ -78,7 +78,9 @@ def first_line(kind, **change):
         (lambda report: report.update(relation="replace-one"), ["epsilon spent", "certified delta"]),
         (lambda report: report["asked"].update(epsilon=0.5), ["epsilon within what was asked", "certified delta"]),
         (lambda report: report["asked"].update(delta=1e-8), ["epsilon spent", "certified delta"]),
-        (lambda report: report.update(seeded=True), ["fields of the report"]),
+        (lambda report: report.update(seeded=True), ["fields of the report", "private as configured"]),
+        (lambda report: report.update(bounds_origin="data"), ["fields of the report", "private as configured"]),
+        (lambda report: report.update(seeded=True, private=False), ["private as configured"]),
         (lambda report: report.update(private=False), ["fields of the report"]),
         (lambda report: report.update(approved_by="nobody"), ["fields of the report"]),
     ],
@@ -119,6 +121,70 @@ def test_a_report_must_be_charged_to_the_ledger_that_is_named(method, tmp_path):
     assert problems(verify_report(report, ledger=ledger)) == []
     other = BudgetLedger(tmp_path / "other", epsilon=3.0, delta=1e-5)
     assert problems(verify_report(report, ledger=other)) == ["charged to the ledger"]
+
+
+def test_a_report_whose_only_entry_is_void_was_not_charged(tmp_path):
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5)
+    model = fitted()
+    report = json.loads(model.privacy_report_.to_json())
+    entry = ledger.reserve([model.privacy_report_.releases], what="a fit")
+    assert problems(verify_report(report, ledger=ledger)) == []
+    ledger.void(entry, why="it is said that nothing was released")
+    (finding,) = (finding for finding in verify_report(report, ledger=ledger) if not finding.holds)
+    assert finding.detail == "only entry 2, which is void, has these releases"
+
+
+NOT_PRIVATE = {
+    "seed": ({"random_state": 0}, "seed"),
+    "bounds": ({"unsafe": True}, "read from the data"),
+    "both": ({"random_state": 0, "unsafe": True}, "Also"),
+}
+
+
+def not_private(random_state=None, unsafe=False):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    y = X @ [0.3, 0.2]
+    bounds = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
+    if unsafe:
+        bounds = Bounds.from_data(X, target=y, unsafe_from_data=True)
+    return PrivateLinearRegression(1.0, 1e-6, bounds, random_state=random_state).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::dpols.errors.NotPrivateWarning")
+@pytest.mark.parametrize("case", NOT_PRIVATE)
+def test_accounting_that_holds_of_a_fit_that_is_not_private(case, tmp_path):
+    parameters, word = NOT_PRIVATE[case]
+    model = not_private(**parameters)
+    model.save(tmp_path / "model.json")
+    (tmp_path / "report.html").write_text(model.privacy_report_.to_html())
+    for name in ("model.json", "report.html"):
+        findings = verify_file(tmp_path / name)
+        (finding,) = (finding for finding in findings if not finding.holds)
+        assert (finding.what, finding.about) == ("private as configured", "privacy")
+        assert finding.detail == model.privacy_report_.alarm
+        assert word in finding.detail
+
+
+@pytest.mark.extras
+@pytest.mark.filterwarnings("ignore::dpols.errors.NotPrivateWarning")
+@pytest.mark.parametrize("case", NOT_PRIVATE)
+def test_the_command_does_not_say_ok_of_a_fit_that_is_not_private(case, dpols):
+    pytest.importorskip("typer")
+    not_private(**NOT_PRIVATE[case][0]).save("model.json")
+    done = dpols("verify", "model.json")
+    assert done.code == 3
+    last = done.out.splitlines()[-1]
+    assert last.startswith("NOT PRIVATE: the accounting checks out")
+    assert "OK" not in done.out
+    answer = json.loads(dpols("verify", "model.json", "--json").out)
+    assert (answer["ok"], answer["accounting_holds"], answer["private"]) == (False, True, False)
+    report = json.loads(Path("model.json").read_text())["content"]["report"]
+    report["spent_epsilon"] = 0.1
+    Path("report.json").write_text(json.dumps(report))
+    worse = dpols("verify", "report.json")
+    assert worse.code == 1
+    assert worse.out.splitlines()[-1].startswith("NOT OK")
+    assert "not private as configured, either" in worse.out
 
 
 @pytest.mark.extras
