@@ -14,7 +14,18 @@ from sklearn.base import clone
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.errors import ParameterError
-from dpols.randomness import SeededBits, SystemBits, chi_square, standard_normal, streams
+from dpols.mechanisms import Channel
+from dpols.randomness import (
+    SeededBits,
+    SystemBits,
+    WatchedBits,
+    Witness,
+    announce_release,
+    chi_square,
+    standard_normal,
+    streams,
+)
+from dpols.statistics import Statistic
 
 BOUNDS = Bounds(x_norm=1.0, y_abs=1.0)
 every_numeric = pytest.mark.parametrize("numeric", ["float", "exact"])
@@ -197,3 +208,59 @@ def test_normal_draws_are_symmetric_in_the_words():
     low, high = standard_normal(Words(0), (1,)), standard_normal(Words(2**64 - 1), (1,))
     np.testing.assert_allclose(low, -high, rtol=1e-12)
     assert high > 8.0
+
+
+@pytest.mark.parametrize("random_state", [None, 3])
+def test_a_witness_knows_of_the_first_draw_and_changes_none(random_state):
+    witness, other = Witness(), Witness()
+    (watched,), (unwatched,) = witness.watch(streams(random_state, 1)), streams(random_state, 1)
+    other.watch(streams(random_state, 1))
+    assert watched.seeded == unwatched.seeded
+    child = watched.spawn()
+    assert not witness.released
+    child.words(1)
+    assert witness.released
+    assert not other.released
+    witness.released = False
+    drawn = watched.words(5)
+    assert witness.released
+    if random_state is not None:
+        assert drawn.tolist() == unwatched.words(5).tolist()
+
+
+def test_a_witness_knows_of_a_draw_that_fails():
+    class Broken(SystemBits):
+        def words(self, count):
+            raise OSError("no bits")
+
+    witness = Witness()
+    with pytest.raises(OSError, match="no bits"):
+        witness.watch([Broken()])[0].words(1)
+    assert witness.released
+
+
+def test_a_release_is_announced_without_a_draw():
+    witness = Witness()
+    announce_release([SystemBits(), *witness.watch([SystemBits()])])
+    assert witness.released
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["gaussian", "symmetric_gaussian", "eigenvalue", "certain", "mix_gram", "mix_rows"]
+)
+def test_every_mechanism_tells_the_witness_before_it_draws(mechanism, monkeypatch):
+    witness, gram = Witness(), Statistic(np.eye(3, dtype=np.int64) << 40, 1 << 40, 2.0**-40)
+    channel = Channel(witness.watch([SystemBits()]))
+    monkeypatch.setattr(SystemBits, "words", lambda *_: 1 / 0)
+    monkeypatch.setattr(WatchedBits, "words", lambda self, count: self._bits.words(count))  # only what is announced
+    calls = {
+        "gaussian": lambda: channel.gaussian(gram, multiplier=1.0),
+        "symmetric_gaussian": lambda: channel.symmetric_gaussian(gram, multiplier=1.0),
+        "eigenvalue": lambda: channel.eigenvalue(gram, "largest", multiplier=1.0),
+        "certain": lambda: channel.certain_smallest_eigenvalue(gram, multiplier=1.0, margin=3.0),
+        "mix_gram": lambda: channel.mix_gram(gram, rows=4, floor=5.0),
+        "mix_rows": lambda: channel.mix_rows(gram, rows=4, floor=5.0),
+    }
+    with pytest.raises(ZeroDivisionError):
+        calls[mechanism]()
+    assert witness.released

@@ -44,8 +44,17 @@ def _use(path: Path) -> None:
         entry = ledger.add(_PROBE, what="a probe")
         require(len(ledger.entries()) == before + 1 and ledger.entries()[-1] == entry, "a charge is lost")
         require(ledger.state().used >= state.used, "a charge lowers what is used")
+        counted, sums = ledger.state().counted, _sums(ledger)
+        if ledger.affords(_PROBE):
+            ledger.void(ledger.reserve([[_PROBE]], what="a probe"), why="a probe")
+            require(ledger.state().counted == counted and _sums(ledger) == sums, "a void charge counts")
     ledger.gaussian_left()
     repr(ledger)
+
+
+def _sums(ledger: BudgetLedger) -> tuple[object, ...]:
+    state = ledger.state()
+    return state.gaussian, state.leak, state.epsilon, state.delta, state.closed
 
 
 def _forged(path: Path, content: object) -> None:

@@ -152,6 +152,9 @@ def _ledger(kind: str) -> tuple[bytes, bytes]:
             ledger = BudgetLedger(path, epsilon=10.0, delta=1e-6, neighbours="replace-one", black_boxes=(1.0, 1e-9))
         ledger.add(GaussianRelease(20.0), MixingRelease(5, 900.0), FailureAllowance(1e-9), what="a fit")
         ledger.add(GaussianRelease(50.0), what="another")
+        ledger.settle(ledger.reserve([[GaussianRelease(60.0)]], what="a third"))
+        ledger.void(ledger.reserve([[GaussianRelease(70.0)]], what="a failure"), why="it failed")
+        ledger.reserve([[GaussianRelease(80.0)], [GaussianRelease(90.0)]], what="a search that runs")
         if kind == "b":
             ledger.add(OpaqueRelease(0.5, 1e-10), what="elsewhere")
         ledger.raise_cap(12.0, 1e-3)
