@@ -2,8 +2,8 @@
 
 A bounded row is shrunk by a hair, multiplied by 2^20 and rounded to whole numbers, whose squares then sum to at most
 2^40: the norm bound holds of the integers themselves. A product of two such numbers is at most 2^40, so the double
-precision products of a span of 4096 rows stay below 2^53 and BLAS adds them without rounding. Across spans sums go on
-in two 64-bit limbs. What one row does depends on that row and on released values alone, so declared sensitivities are
+precision products of a span of 8192 rows stay within 2^53 and BLAS adds them without rounding. Across spans sums go
+on in two 64-bit limbs. What one row does depends on that row and on released values alone, so declared sensitivities are
 true of the program and not only of the formula.
 """
 
@@ -18,6 +18,7 @@ BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
 SQUARE = float(1 << 2 * BITS)
 THETA_BITS = 53 - BITS
+SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
 _LIMB = 32
 _LIMB_MASK = np.int64((1 << _LIMB) - 1)
 
@@ -49,6 +50,10 @@ class FixedPointSpan:
     def gram(self) -> tuple[Array, Array]:
         """Return rows.T @ rows in limbs."""
         return to_limbs(self.rows.T @ self.rows)
+
+    def gram_and_first_gradient(self, residual_bound: float) -> tuple[Array, ...]:
+        """Return rows.T @ rows and the clipped gradient at zero, both in limbs."""
+        return *self.gram(), *self._clipped_gradient((self.target / ONE)[:, None], residual_bound)
 
     def gram_with_target(self) -> tuple[Array, Array]:
         """Return [rows, target].T @ [rows, target] in limbs."""

@@ -13,9 +13,7 @@ from .columns import feature_names, require_numeric
 from .engines import ENGINES, engine_source
 from .kinds import is_source, is_stream, library_of, refuse_one_shot
 from .source import Array, Kernel, RowSource, Total, add_up
-from .threads import map_blocks
-
-_BLOCK_ROWS = 16384
+from .threads import even_blocks, map_blocks
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,11 +40,10 @@ class ArraySource:
         return int(self.features.shape[0])
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        def work(start: int) -> tuple[tuple[Array, ...], int]:
-            block = slice(start, start + _BLOCK_ROWS)
+        def work(block: slice) -> tuple[tuple[Array, ...], int]:
             return kernel(self.features[block], self.target[block], *args), len(self.target[block])
 
-        return add_up(map_blocks(work, range(0, max(self.n_rows, 1), _BLOCK_ROWS)))
+        return add_up(map_blocks(work, even_blocks(self.n_rows)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,11 +59,11 @@ class TableSource:
         return len(self.columns)
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        def work(start: int) -> tuple[tuple[Array, ...], int]:
-            features, target = self.read(start, min(start + _BLOCK_ROWS, self.n_rows))
+        def work(block: slice) -> tuple[tuple[Array, ...], int]:
+            features, target = self.read(block.start, block.stop)
             return kernel(features, target, *args), len(target)
 
-        return add_up(map_blocks(work, range(0, max(self.n_rows, 1), _BLOCK_ROWS)))
+        return add_up(map_blocks(work, even_blocks(self.n_rows)))
 
 
 def as_source(table: Any, target: Any) -> RowSource:

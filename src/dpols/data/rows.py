@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from .bounds import RowMap
-from .fixed_point import FixedPointSpan
+from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .source import Array, RowSource, Total
 from .span import Span
 
@@ -20,7 +20,8 @@ BadRows = Literal["raise", "zero"]
 Numeric = Literal["exact", "float"]
 SpanKernel = Callable[..., tuple[Array, ...]]
 
-_SPAN_ROWS = 4096
+# Long spans mean few calls, and threads wait for each other in every call; beyond the cache they would be slow again.
+_SPAN_ROWS = 16384
 _SPAN_CELLS = 1 << 19
 
 
@@ -41,7 +42,8 @@ class BoundedRows:
 
     def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
         """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
-        span_rows = max(256, min(_SPAN_ROWS, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+        most = min(_SPAN_ROWS, SPAN_ROWS) if self.numeric == "exact" else _SPAN_ROWS
+        span_rows = max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
         total = self.source.total(_sum_over_spans, self.row_map, self.numeric, span_rows, kernel, *args)
         *values, bad = total.values
         check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows)

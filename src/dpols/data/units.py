@@ -14,9 +14,8 @@ import numpy as np
 from ..errors import DataError, ParameterError
 from .memory import ArraySource, TableSource
 from .source import Array, Kernel, RowSource, Total, add_up
-from .threads import map_blocks
+from .threads import even_blocks, map_blocks
 
-_BLOCK_ROWS = 16384
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,15 +39,14 @@ class UnitSource:
         return self.source.n_rows
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        def work(start: int) -> tuple[tuple[Array, ...], int]:
-            stop = min(start + _BLOCK_ROWS, self.n_rows)
-            features, target = _read(self.source, start, stop)
-            kept = self.kept[start:stop]
+        def work(block: slice) -> tuple[tuple[Array, ...], int]:
+            features, target = _read(self.source, block.start, block.stop)
+            kept = self.kept[block]
             if not kept.all():
                 features, target = features[kept], target[kept]
-            return kernel(features, target, *args), stop - start
+            return kernel(features, target, *args), block.stop - block.start
 
-        return add_up(map_blocks(work, range(0, max(self.n_rows, 1), _BLOCK_ROWS)))
+        return add_up(map_blocks(work, even_blocks(self.n_rows)))
 
 
 def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str) -> UnitSource:
