@@ -255,8 +255,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     stddevs: list[float | None] = [None] * len(matrix)
     verdict = verdict_of(np.nan, np.nan)
     if method.evidence is not None:
-        with one_blas_thread():
-            evidence = method.evidence(plan, fit, 0, constant)
+        evidence = method.evidence(plan, fit, 0, constant)
         with np.errstate(invalid="ignore"):  # a covariance may be infinite
             variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]

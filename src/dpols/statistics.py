@@ -77,6 +77,20 @@ def gram(rows: BoundedRows) -> Statistic:
 
 
 @_of_units
+def gram_and_first_gradient(rows: BoundedRows, *, residual_bound: float) -> tuple[Statistic, Statistic]:
+    """Return X'X and, from the same pass, X' clip(y): the clipped gradient at zero, of shape (1, d) for all trials.
+
+    One row moves the first by at most 1, as in `gram`, and the second by at most ``residual_bound``.
+    """
+    values = rows.total(_gram_and_first_gradient, residual_bound)
+    half = len(values) // 2
+    return (
+        _statistic(values[:half], sensitivity=1.0),
+        _statistic(values[half:], sensitivity=1.0, unit=residual_bound),
+    )
+
+
+@_of_units
 def gram_with_target(rows: BoundedRows) -> Statistic:
     """Return [X, y]'[X, y], the target last.
 
@@ -169,6 +183,10 @@ def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float | A
 
 def _gram(span: AnySpan) -> tuple[Array, ...]:
     return span.gram()
+
+
+def _gram_and_first_gradient(span: AnySpan, *args: Any) -> tuple[Array, ...]:
+    return span.gram_and_first_gradient(*args)
 
 
 def _gram_with_target(span: AnySpan) -> tuple[Array, ...]:

@@ -12,7 +12,7 @@ from law_cases import bounded, every_numeric
 from law_oracles import explicit_rows
 
 from dpols import Bounds, PrivateLinearRegression
-from dpols.data import ArraySource, BoundedRows, as_source, memory, threads
+from dpols.data import ArraySource, BoundedRows, as_source, threads
 from dpols.data import rows as rows_module
 from dpols.data.source import add_up
 from dpols.statistics import (
@@ -20,6 +20,7 @@ from dpols.statistics import (
     clipped_gradient_and_squares,
     counts_and_moments,
     gram,
+    gram_and_first_gradient,
     gram_with_target,
     norm_clipped_gradient,
 )
@@ -134,7 +135,7 @@ def test_blocks_spans_and_threads_give_the_same_statistics(
 ):
     X, y = table(1500)
     whole = statistics_of(ArraySource(X, y), bounds, numeric=numeric)
-    monkeypatch.setattr(memory, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(threads, "_BLOCK_ROWS", block_rows)
     monkeypatch.setattr(rows_module, "_SPAN_ROWS", span_rows)
     monkeypatch.setattr(threads, "worker_count", lambda: workers)
     assert_same(statistics_of(ArraySource(X, y), bounds, numeric=numeric), whole)
@@ -148,6 +149,27 @@ def test_more_rows_than_one_block_give_the_sums_of_the_blocks(bounds, numeric):
     cuts = [slice(i, i + 5000) for i in range(0, len(y), 5000)]
     parts = [statistics_of(ArraySource(X[cut], y[cut]), bounds, numeric=numeric) for cut in cuts]
     assert_same(whole, np.sum(parts, axis=0))
+
+
+@pytest.mark.parametrize("n_rows", [1, 16384, 16385, 50_000, 1_000_003])
+def test_blocks_are_even_and_hold_every_row_once(n_rows):
+    blocks = threads.even_blocks(n_rows)
+    assert [row for block in blocks for row in range(block.start, block.stop)] == list(range(n_rows))
+    sizes = [block.stop - block.start for block in blocks]
+    assert max(sizes) <= 16384
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sums_of_many_rows_of_full_length_are_exact(order):
+    """Odd squares near 2^40 would lose their last bit as soon as a partial sum passed 2^53."""
+    odd, n_rows = 2**20 - 3, 4 * 16383  # in blocks of 16383, an odd number too
+    X = np.full((n_rows, 1), odd / (2.0**20 - 1.5), order=order)
+    row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=1, columns=None, fit_intercept=False)
+    rows = BoundedRows(ArraySource(X, np.full(n_rows, odd / 2.0**20)), row_map, numeric="exact")
+    expected = [[n_rows * odd**2]]
+    assert gram(rows).value.tolist() == expected
+    assert [s.value.tolist() for s in gram_and_first_gradient(rows, residual_bound=1.0)] == [expected, expected]
 
 
 def strided(a):

@@ -17,6 +17,7 @@ from dpols.statistics import (
     clipped_gradient_and_squares,
     counts_and_moments,
     gram,
+    gram_and_first_gradient,
     gram_with_target,
     norm_clipped_gradient,
 )
@@ -180,6 +181,20 @@ def test_exact_and_floating_point_statistics_agree_to_the_grid_of_rows(bounds, f
         one, other = statistic(exact), statistic(floating)
         np.testing.assert_allclose(one.sensitivity * one.unit, other.sensitivity * other.unit, rtol=1e-15)
         np.testing.assert_allclose(in_units(one), in_units(other), atol=len(table) * 2.0**-16)
+
+
+@every_bounds
+@every_intercept
+@pytest.mark.parametrize("numeric", ["float", "exact"])
+@settings(max_examples=20)
+@given(table=rows, bound=st.sampled_from([1e-3, 0.25, 1.0, 10.0]))
+def test_what_one_pass_gives_at_once_is_what_two_give(bounds, fit_intercept, numeric, table, bound):
+    both, _ = neighbours(table, bounds, fit_intercept, numeric)
+    zero = np.zeros((1, WIDTH + fit_intercept))
+    apart = gram(both), clipped_gradient(both, zero, residual_bound=bound)
+    for one, other in zip(gram_and_first_gradient(both, residual_bound=bound), apart, strict=True):
+        np.testing.assert_array_equal(one.value, other.value)
+        assert (one.sensitivity, one.unit) == (other.sensitivity, other.unit)
 
 
 EDGES = np.array([0.0, 0.1, 0.5, 1.0, 2.0])

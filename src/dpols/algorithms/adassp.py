@@ -26,7 +26,7 @@ from ..privacy.calibration import least_noise
 from ..privacy.gaussian import gaussian_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
-from ..statistics import clipped_gradient, gram
+from ..statistics import gram_and_first_gradient
 from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant
 from .options import one_of, plan_inputs, share
@@ -123,14 +123,13 @@ def plan(
 def run(rows: BoundedRows, plan: AdaSSPPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     channel = Channel(bits)
-    hessian = gram(rows)
+    # Targets lie in [-1, 1], so that the clipped gradient at 0 is X'y itself.
+    hessian, exact_cross = gram_and_first_gradient(rows, residual_bound=1.0)
     smallest = channel.eigenvalue(hessian, "smallest", multiplier=plan.eigenvalue_multiplier)
     certain = np.maximum(smallest - plan.eigenvalue_margin * plan.eigenvalue_multiplier, 0.0)
     ridge = np.maximum(plan.ridge_target - certain, 0.0)
     noisy_gram = channel.symmetric_gaussian(hessian, multiplier=plan.gram_multiplier)
-    # Targets lie in [-1, 1], so that the clipped gradient at 0 is X'y itself.
-    start = np.zeros((channel.trials, plan.n_features))
-    cross = channel.gaussian(clipped_gradient(rows, start, residual_bound=1.0), multiplier=plan.target_multiplier)
+    cross = channel.gaussian(exact_cross, multiplier=plan.target_multiplier)
     theta = solve_symmetric(noisy_gram + ridge[:, None, None] * np.eye(plan.n_features), cross)
     transcript = {"smallest_eigenvalue": smallest, "gram": noisy_gram, "cross": cross, "ridge": ridge}
     return Fit(theta, channel.releases, transcript)

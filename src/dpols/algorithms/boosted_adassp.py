@@ -23,8 +23,8 @@ from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
-from ..statistics import clipped_gradient, gram
-from .base import Accounting, Evidence, Fit
+from ..statistics import clipped_gradient, gram_and_first_gradient
+from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
 from .options import one_of, plan_inputs, positive, share, steps
 
@@ -128,16 +128,17 @@ def run(rows: BoundedRows, plan: BoostedAdaSSPPlan, bits: Sequence[Bits]) -> Fit
     """Follow the plan, once for each stream of bits."""
     channel = Channel(bits)
     d = plan.n_features
-    hessian = gram(rows)
+    hessian, exact = gram_and_first_gradient(rows, residual_bound=plan.residual_bound)
     smallest = channel.eigenvalue(hessian, "smallest", multiplier=plan.eigenvalue_multiplier)
     certain = np.maximum(smallest - _MARGIN * plan.eigenvalue_multiplier, 0.0)
     ridge = np.maximum(_MARGIN * math.sqrt(d) * plan.gram_multiplier - certain, 0.0)
     noisy_gram = channel.symmetric_gaussian(hessian, multiplier=plan.gram_multiplier)
     curvature = noisy_gram + ridge[:, None, None] * np.eye(d)
     theta = np.zeros((channel.trials, d))
-    gradients = []
+    gradients: list[Array] = []
     for step in plan.steps:
-        exact = clipped_gradient(rows, theta, residual_bound=plan.residual_bound)
+        if gradients:
+            exact = clipped_gradient(rows, theta, residual_bound=plan.residual_bound)
         gradients.append(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
         theta = theta + step * solve_symmetric(curvature, gradients[-1])
     transcript = {

@@ -23,9 +23,9 @@ from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
 from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
-from ..statistics import clipped_gradient, gram
+from ..statistics import clipped_gradient, gram_and_first_gradient
 from .base import Accounting, Evidence, Fit
-from .judging import covariance_of_sketched_steps, evidence_against_constant, positive_part
+from .judging import covariance_of_sketched_steps, evidence_against_constant
 from .options import one_of, plan_inputs, positive, share, sketch_rows, steps
 
 EigenvalueRelease = Literal["auto", "on", "off"]
@@ -163,7 +163,7 @@ def plan(
 def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     channel = Channel(bits)
-    hessian = gram(rows)
+    hessian, exact = gram_and_first_gradient(rows, residual_bound=plan.residual_bound)
     certain = None
     if plan.eigenvalue_multiplier is not None:
         certain = channel.certain_smallest_eigenvalue(
@@ -171,9 +171,10 @@ def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
         )
     theta = np.zeros((channel.trials, plan.n_features))
     sketches, gradients, shift = [], [], np.zeros(channel.trials)
-    for _ in range(plan.n_iterations):
+    for taken in range(plan.n_iterations):
         mixed = channel.mix_gram(hessian, rows=plan.sketch_size, floor=plan.floor, certain=certain)
-        exact = clipped_gradient(rows, theta, residual_bound=plan.residual_bound)
+        if taken:
+            exact = clipped_gradient(rows, theta, residual_bound=plan.residual_bound)
         gradient = channel.gaussian(exact, multiplier=plan.gradient_multiplier)
         sketches.append(mixed.gram / plan.sketch_size)
         gradients.append(gradient)
@@ -193,9 +194,11 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
     shift = float(fit.transcript["shift"][trial])
     stddev = plan.gradient_multiplier * plan.residual_bound
     pooled = sketches.mean(axis=0)
-    curvature = positive_part(pooled - shift * np.eye(plan.n_features))
+    values, basis = np.linalg.eigh(pooled)
+    curvature = np.maximum(values - shift, 0.0)
     covariance = covariance_of_sketched_steps(
         curvature,
+        basis,
         shift,
         theta,
         ridge=plan.ridge,
@@ -205,7 +208,7 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
     )
     # Sum of squares at theta minus at 0: theta'X'X theta - 2 theta'X'y. The first gradient is the released X'y; that
     # theta was built from the same noise flatters it by at most stddev^2 times the trace of the first inverse.
-    fitted = float(theta @ curvature @ theta)
+    fitted = float(curvature @ (theta @ basis) ** 2)
     flattery = 2.0 * stddev**2 * float(np.trace(inverse_symmetric(sketches[0])))
     mixing_noise = math.sqrt(2.0 / (plan.sketch_size * plan.n_iterations)) * float(theta @ pooled @ theta)
     return evidence_against_constant(

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..linalg import inverse_symmetric
 from .base import Array, Evidence
 
 
@@ -23,30 +22,43 @@ def noise_covariance_of_steps(maps: Iterable[Array], target: Array, stddev: floa
 
 
 def covariance_of_sketched_steps(
-    curvature: Array, shift: float, theta: Array, *, ridge: bool, rows: int, n_steps: int, stddev: float
+    curvature: Array,
+    basis: Array,
+    shift: float,
+    theta: Array,
+    *,
+    ridge: bool,
+    rows: int,
+    n_steps: int,
+    stddev: float,
 ) -> Array:
     """Return the covariance of the last iterate over sketches and gradient noise; infinite for too small a sketch.
 
     Step t is theta <- theta + H^-1 (pull (solution - theta) + noise), where rows * H is Wishart of ``rows`` degrees and
-    parameter base = curvature + shift I. Moments of the inverse Wishart (von Rosen, 1988) carry the mean and the second
-    moment of theta - solution from step to step; ``theta`` stands in for the solution.
+    parameter base = X'X + shift I. Moments of the inverse Wishart (von Rosen, 1988) carry the mean and the second
+    moment of theta - solution from step to step; ``theta`` stands in for the solution. ``curvature`` and ``basis`` are
+    the eigenvalues of X'X and its eigenvectors, in columns; among these all factors are diagonal.
     """
     d, free = len(theta), rows - len(theta)
     if free <= 3:
         return np.full((d, d), math.inf)
-    base = curvature + shift * np.eye(d)
+    base = curvature + shift
     pull = base if ridge else curvature
-    inverse = inverse_symmetric(base)
-    drift = rows / (free - 1.0) * inverse @ pull
+    inverse = np.divide(1.0, base, out=np.zeros(d), where=base > 0.0)
+    drift = rows / (free - 1.0) * inverse * pull
     spread = rows**2 / (free * (free - 1.0) ** 2 * (free - 3.0))
     both_sides, trace_part = (rows / (free - 1.0)) ** 2 + spread * (free + 1.0), spread * (free - 1.0)
-    mean, second = -theta, np.outer(theta, theta)
+    mean = -theta @ basis
+    second = np.outer(mean, mean)
+    diagonal = np.diag_indices(d)
     for _ in range(n_steps):
-        inner = pull @ second @ pull + stddev**2 * np.eye(d)
-        stepped = both_sides * inverse @ inner @ inverse + trace_part * float(np.trace(inverse @ inner)) * inverse
-        second = second - drift @ second - second @ drift.T + stepped
-        mean = mean - drift @ mean
-    return np.asarray(second - np.outer(mean, mean))
+        inner = second * np.outer(pull, pull)
+        inner[diagonal] += stddev**2
+        stepped = both_sides * inner * np.outer(inverse, inverse)
+        stepped[diagonal] += trace_part * float(inverse @ inner[diagonal]) * inverse
+        second = second * (1.0 - drift[:, None] - drift) + stepped
+        mean = mean - drift * mean
+    return np.asarray(basis @ (second - np.outer(mean, mean)) @ basis.T)
 
 
 def evidence_against_constant(

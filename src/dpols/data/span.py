@@ -60,6 +60,10 @@ class Span:
             result[p, p] = column @ column
         return (result,)
 
+    def gram_and_first_gradient(self, residual_bound: float) -> tuple[Array, ...]:
+        """Return rows.T @ rows, and the clipped gradient at zero in multiples of the bound."""
+        return *self.gram(), self._clipped_gradient(self.target[:, None].copy(), residual_bound)
+
     def gram_with_target(self) -> tuple[Array]:
         """Return [rows, target].T @ [rows, target]."""
         cross = self.transposed_dot(self.target[:, None])
