@@ -3,8 +3,8 @@
 A bounded row is shrunk by a hair, multiplied by 2^20 and rounded to whole numbers, whose squares then sum to at most
 2^40: the norm bound holds of the integers themselves. A product of two such numbers is at most 2^40, so the double
 precision products of a span of 8192 rows stay within 2^53 and BLAS adds them without rounding. Across spans sums go
-on in two 64-bit limbs. What one row does depends on that row and on released values alone, so declared sensitivities are
-true of the program and not only of the formula.
+on in two 64-bit limbs. What one row does depends on that row and on released values alone, so declared sensitivities
+are true of the program and not only of the formula.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,6 @@ from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import even_blocks, map_blocks
 
 
-
 @dataclass(frozen=True, repr=False)
 class UnitSource:
     """Rows in memory of which only some are used; the others count, but add nothing."""
