@@ -64,6 +64,7 @@ MISTAKES = (
     "a unit charged as one row",
     "counts of many columns charged as of one",
     "a release beside the method left out of the account",
+    "a charge given back for what was drawn",
 )
 
 BUGS = (
@@ -352,6 +353,35 @@ BUGS = (
                 "algorithms/alongside.py",
                 "return log_delta_of((*paid, *plan_at(noise).releases), budget.epsilon)",
                 "return log_delta_of(plan_at(noise).releases, budget.epsilon)",
+            ),
+        ),
+    ),
+    Bug(
+        "a charge given back for what was drawn",
+        "how a fit ended",
+        (Edit("ledger/holding.py", "        if released:\n", "        if False:\n"),),
+    ),
+    Bug(
+        "a charge given back for what was drawn",
+        "a witness that sees nothing",
+        (
+            Edit("randomness.py", "        self.witness.released = True  # before", "        pass  # before"),
+            Edit("randomness.py", "            stream.witness.released = True\n", "            pass\n"),
+        ),
+    ),
+    Bug(
+        "a charge given back for what was drawn",
+        "fits that still run",
+        (Edit("ledger/records.py", 'if entry.status == "void" else _plus', 'if entry.status != "spent" else _plus'),),
+    ),
+    Bug(
+        "a charge given back for what was drawn",
+        "a fit that was taken for dead",
+        (
+            Edit(
+                "ledger/__init__.py",
+                '            if found[0].status != "open":\n',
+                '            if found[0].status == "spent":\n',
             ),
         ),
     ),
