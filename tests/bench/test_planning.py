@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from dpols.bench.paper.preprocessing import prepare
 from dpols.bench.planning import CERTAIN, Comparison, compare, mean_error, render, run, summary
+from dpols.datasets import load
 
 
 def test_plans_come_true_on_a_data_set_that_needs_no_download():
@@ -18,6 +20,14 @@ def test_plans_come_true_on_a_data_set_that_needs_no_download():
 def test_plans_come_true_on_a_data_set_of_the_paper(data_dir):
     rows = compare("solar", epsilons=(3.0,), trials=60, most_trials=240)
     assert all(row.close for row in rows), rows
+
+
+def test_plans_from_one_half_come_true_on_the_other():
+    rows = compare("diabetes", epsilons=(3.0,), trials=100, most_trials=400, halves=True)
+    assert {row.n_rows for row in rows} == {len(prepare(load("diabetes")).target) // 2}
+    # Halves of 176 rows differ by chance, but not by much.
+    assert all(0.5 < row.ratio < 2.0 for row in rows), rows
+    assert rows != compare("diabetes", epsilons=(3.0,), trials=100, most_trials=400)
 
 
 def test_clipping_is_foretold_on_a_data_set_where_it_matters(data_dir):

@@ -46,7 +46,9 @@ def test_the_inverse_questions(dpols):
     assert (epsilon["quantity"], n["quantity"]) == ("epsilon", "n")
     assert epsilon["reachable"]
     assert n["expected"]["r_squared"] >= 0.4
-    assert "answer: " in dpols(*wanted, "--rows", 2000).out
+    shown = dpols(*wanted, "--rows", 2000).out
+    assert f"answer: epsilon = {epsilon['value']:g} with adaptive is enough for R^2 >= 0.4; epsilon = " in shown
+    assert "assumed: made-up rows" in shown
 
 
 def test_a_picture(dpols, tmp_path):
@@ -60,7 +62,14 @@ def test_a_picture(dpols, tmp_path):
     ("arguments", "message"),
     [
         (("--features", 2), "--rows is required"),
-        (("--rows", 100), "d is required"),
+        (("--rows", 100), "--features is required"),
+        (("--rows", -1, "--features", 2), "'--rows'"),
+        (("--rows", 5, "--features", 2), "n=5 must be at least 6"),
+        (("--rows", 100, "--features", 2, "--epsilon", "1,0"), "epsilon=0.0"),
+        (("--rows", 100, "--features", 2, "--methods", "magic"), "method='magic'"),
+        (("--rows", 100, "--features", 2, "--plot", "a.xyz"), ".png, .svg or .pdf"),
+        (("--rows", 100, "--features", 2, "--plot", "/nowhere/a.png"), "of --plot"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--want-r-squared", 0.4), "not both"),
         (("--rows", 100, "--features", 2, "--epsilon", "x"), "not a number"),
         (("--rows", 100, "--features", 2, "--want-width", 1, "--epsilon", "1"), "give --rows"),
         (("--features", 2, "--want-width", 1, "--epsilon", "1,2"), "one number"),

@@ -91,6 +91,8 @@ def row(method, epsilon, r_squared):
     ("values", "epsilon", "text"),
     [
         ((0.1, 0.3, 0.48), 1.0, "epsilon = 1 with b is the smallest"),
+        ((0.1, 0.3, 0.48), 1.0, "epsilon = 0.3 gives 0.300 at best."),
+        ((0.49, 0.49, 0.49), 0.1, "not tried"),
         ((0.1, 0.48, 0.3), 0.3, "epsilon = 0.3 with b"),
         ((0.1, 0.2, 0.4), None, "b at epsilon = 1 reaches 0.400"),
         ((-1.0, -0.5, 0.0), None, "no epsilon up to 1 helps"),

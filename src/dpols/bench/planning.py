@@ -3,7 +3,8 @@
 A data set is prepared as in the paper's evaluation. Its statistics (size, spectrum of X'X, the target's coordinates
 along it, fitted values with the residuals at them, and mean rows by residual) give made-up rows, and fits on these the
 planned excess risk. Fits on the data set itself, with noise of their own, give the observed one. Each of the two is a
-mean of as many fits as it takes for its standard error to be small. `dpols bench planning` prints both.
+mean of as many fits as it takes for its standard error to be small. `dpols bench planning` prints both. With halves the
+statistics are those of one half of the rows, drawn at random, and what is observed are fits on the other half.
 """
 
 import math
@@ -19,7 +20,7 @@ from ..planning.profile import profile_of
 from ..planning.rows import RepeatedRows, Sample
 from ..planning.simulation import simulated_errors
 from ..privacy import PrivacyBudget
-from ..randomness import streams
+from ..randomness import standard_normal, streams
 from .paper.preprocessing import prepare
 
 METHODS = ("adaptive", "ihm", "adassp")
@@ -69,14 +70,18 @@ def compare(
     epsilons: Sequence[float] = EPSILONS,
     trials: int = TRIALS,
     most_trials: int = MOST_TRIALS,
+    halves: bool = False,
     seed: int = 0,
 ) -> list[Comparison]:
     """Plan and observe one data set."""
     data = prepare(load(name))
-    n, d = data.features.shape
-    profile = profile_of(data.features, data.target)
+    known = observed_on = np.arange(len(data.target))
+    if halves:
+        known, observed_on, *_ = np.split(_order(seed, len(known)), [len(known) // 2, len(known) // 2 * 2])
+    profile = profile_of(data.features[known], data.target[known])
     made_up = [profile.sample(bits) for bits in streams(seed, _DRAWS)]
-    source = RepeatedRows(data.features, data.target, n)
+    n, d = len(observed_on), data.features.shape[1]
+    source = RepeatedRows(data.features[observed_on], data.target[observed_on], n)
     real = [Sample(source, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False, residual_share=0.0)]
     found = []
     for method in methods:
@@ -111,6 +116,7 @@ def run(
     datasets: Sequence[str] | None = None,
     trials: int = TRIALS,
     quick: bool = False,
+    halves: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Compare all data sets that are there, or a few small ones."""
@@ -120,7 +126,7 @@ def run(
     for name in names:
         progress(name)
         try:
-            rows += [row.to_dict() for row in compare(name, trials=trials, most_trials=most_trials)]
+            rows += [row.to_dict() for row in compare(name, trials=trials, most_trials=most_trials, halves=halves)]
         except UnavailableError:
             if datasets:
                 raise
@@ -154,3 +160,8 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
             f"{typical:.2f}, from {min(ratios):.2f} to {max(ratios):.2f}"
         )
     return lines
+
+
+def _order(seed: int, count: int) -> Any:
+    """Return the numbers below ``count`` in random order."""
+    return np.argsort(standard_normal(streams(seed + 3_000_000, 1)[0], (count,)))

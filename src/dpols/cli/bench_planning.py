@@ -19,6 +19,9 @@ def planning(
     ] = None,
     trials: Annotated[int, typer.Option(min=2, help="Fits for each mean at first; more where it is uncertain.")] = 100,
     quick: Annotated[bool, typer.Option("--quick", help="Three small data sets; takes seconds.")] = False,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Plan from one half of each data set's rows, observe on the other.")
+    ] = False,
     json: given.Json = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results as JSON and Markdown.")] = None,
 ) -> None:
@@ -34,7 +37,11 @@ def planning(
     names = None if datasets is None else split_list("--datasets", datasets)
     with working("Planning") as say:
         rows = benchmark.run(
-            datasets=names, trials=trials, quick=quick, progress=lambda name: say(f"Planning and observing {name}")
+            datasets=names,
+            trials=trials,
+            quick=quick,
+            halves=halves,
+            progress=lambda name: say(f"Planning and observing {name}"),
         )
     text = json_format.dumps(rows, indent=2)
     if out is not None:

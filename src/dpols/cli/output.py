@@ -8,19 +8,19 @@ from pathlib import Path
 from ..errors import ParameterError
 
 
-def check_output(path: Path, *, inputs: Iterable[Path] = ()) -> None:
+def check_output(path: Path, *, inputs: Iterable[Path] = (), option: str = "--out") -> None:
     """Make sure that a file can be written, so that no budget is spent on a result that would be lost."""
     if path.is_dir():
-        raise IsADirectoryError(f"--out {str(path)!r} is a folder; name a file in it.")
+        raise IsADirectoryError(f"{option} {str(path)!r} is a folder; name a file in it.")
     for given in inputs:
         if path.exists() and given.exists() and path.samefile(given):
-            raise ParameterError(f"--out {str(path)!r} would overwrite a file that is read; choose another name.")
+            raise ParameterError(f"{option} {str(path)!r} would overwrite a file that is read; choose another name.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         folder = str(path.parent)
-        raise type(error)(f"cannot write to the folder {folder!r} of --out: {error.strerror}.") from None
+        raise type(error)(f"cannot write to the folder {folder!r} of {option}: {error.strerror}.") from None
 
 
 def write_text(path: Path, lines: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from ..errors import MissingExtraError, ParameterError
 from . import options as given
 from .bench_paper import numbers, split_list
 from .bounds_file import read_feature_map
-from .console import number, out, print_table
+from .console import out, print_table
 from .console import progress as watched
 from .output import check_output
 
@@ -32,7 +32,8 @@ def plan(
     ] = None,
     delta: given.Delta = "1/n^2",
     r_squared: Annotated[
-        float | None, typer.Option(help="Share of the target's variance that features explain, as you expect it; 0.5.")
+        float | None,
+        typer.Option(help="Share of the target's variance that features explain, as you expect it; 0.5 unless given."),
     ] = None,
     condition: Annotated[
         float, typer.Option(help="Largest over smallest eigenvalue of the features' correlation matrix.")
@@ -60,7 +61,7 @@ def plan(
     no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Do not simulate intervals; faster.")] = False,
     trials: Annotated[int, typer.Option(min=2, help="Simulated fits for each number.")] = 40,
     seed: Annotated[int, typer.Option(min=0, help="What determines the simulation.")] = 0,
-    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Picture to write.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to write: .png, .svg or .pdf.")] = None,
     json: given.Json = False,
 ) -> None:
     """Say what accuracy to expect of private fits, by simulation, before anything is spent.
@@ -84,7 +85,11 @@ def plan(
     }
     epsilons = None if epsilon is None else tuple(numbers("--epsilon", epsilon))
     names = None if methods is None else split_list("--methods", methods)
+    if features is None and bounds is None and public_table is None:
+        raise ParameterError("--features is required: how many there are; or give --bounds or --public-table.")
     if want_r_squared is not None or want_width is not None:
+        if want_r_squared is not None and want_width is not None:
+            raise ParameterError("give one of --want-r-squared and --want-width, not both.")
         if plot is not None:
             raise ParameterError("--plot shows a plan over epsilons; leave out --want-r-squared and --want-width.")
         wanted: dict[str, float | None] = {"wanted_r_squared": want_r_squared, "interval_width": want_width}
@@ -97,8 +102,8 @@ def plan(
     if rows is None:
         raise ParameterError("--rows is required, unless --want-r-squared or --want-width ask how many are needed.")
     if plot is not None:
-        check_output(plot)
-        _require_matplotlib()
+        check_output(plot, option="--plot")
+        _check_picture(plot)
     with _bar() as show:
         found = plan_accuracy(
             n=rows,
@@ -148,19 +153,21 @@ def show_plan(found: "AccuracyPlan") -> None:
     for name, reason in found.left_out:
         out.print(f"Left out: {name}: {reason}", soft_wrap=True)
     out.print(f"\nR^2 without privacy: {found.nonprivate_r_squared:.3f}")
-    out.print(f"Recommendation: {found.recommendation.reason}")
+    out.print(f"Recommendation: {found.recommendation.reason}", soft_wrap=True)
     out.print(found.note)
 
 
 def show_answer(answer: "Answer") -> None:
     """Print what reaches an accuracy."""
     out.print(f"wanted: {answer.wanted}")
-    out.print(f"answer: {answer.reason}")
+    out.print(f"assumed: {answer.assumed}", soft_wrap=True)
+    out.print(f"answer: {answer.reason}", soft_wrap=True)
     row = answer.row
     if row is not None:
-        width = "none" if row.interval_width is None else number(round(row.interval_width, 6))
-        shown = f"R^2 {row.r_squared:.3f}, slope error {row.coefficient_error:.2g}, interval width {width}"
-        out.print(f"expected at epsilon = {row.epsilon:g} on {row.n_rows:,} rows: {shown}")
+        shown = f"R^2 {row.r_squared:.3f}, slope error {row.coefficient_error:.2g}"
+        if row.interval_width is not None:
+            shown += f", interval width {row.interval_width:.2g}"
+        out.print(f"expected at epsilon = {row.epsilon:g} on {row.n_rows:,} rows: {shown}", soft_wrap=True)
     out.print(answer.note)
 
 
@@ -214,7 +221,10 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
     return {**found, "public_table": read_columns(public_table, [*wanted, target]), "target": target}
 
 
-def _require_matplotlib() -> None:
+def _check_picture(path: Path) -> None:
+    """Make sure before the work that a picture can be drawn."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"--plot {str(path)!r} must end in .png, .svg or .pdf.")
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -62,16 +62,20 @@ class AccuracyPlan:
             return Recommendation(
                 None, None, f"{self.n_rows:,} rows are too few even without privacy: use more rows or fewer features."
             )
-        for row in best:
+        for row, below in zip(best, (None, *best), strict=False):
             if row.r_squared >= wanted:
                 reason = (
                     f"epsilon = {row.epsilon:g} with {row.method} is the smallest tried whose expected R^2, "
-                    f"{row.r_squared:.3f}, is within 5% of the {self.nonprivate_r_squared:.3f} without privacy."
+                    f"{row.r_squared:.3f}, is within 5% of the {self.nonprivate_r_squared:.3f} without privacy. "
                 )
+                if below is None:
+                    reason += "Smaller ones, which were not tried, may do."
+                else:
+                    reason += f"epsilon = {below.epsilon:g} gives {max(below.r_squared, 0.0):.3f} at best."
                 return Recommendation(row.method, row.epsilon, reason)
         remedy = "use more rows, tighter bounds or fewer features"
         if top.r_squared <= 0.0:
-            reason = f"no epsilon up to {self.epsilons[-1]:g} helps, a constant predicts as well: {remedy}."
+            reason = f"no epsilon up to {self.epsilons[-1]:g} helps; a constant predicts as well: {remedy}."
             return Recommendation(None, None, reason)
         reason = (
             f"no epsilon up to {self.epsilons[-1]:g} comes within 5% of the R^2 of {self.nonprivate_r_squared:.3f} "

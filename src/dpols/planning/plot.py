@@ -1,6 +1,7 @@
 """The picture of a plan: expected R^2 and interval width against epsilon, one curve for each method."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError
@@ -55,7 +56,9 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
             place = {"transform": right.transAxes, "ha": "left", "va": "bottom"}
             right.text(0.02, 0.02, "no point: most fits would have no interval", fontsize=9, color=MUTED, **place)
     else:
-        right.text(0.5, 0.5, "no intervals at these epsilons", ha="center", color=MUTED, transform=right.transAxes)
+        why = next((row.no_interval_because for row in plan.rows if row.no_interval_because), "")
+        said = fill(f"no intervals at these epsilons: {why}", 44)
+        right.text(0.5, 0.5, said, ha="center", va="center", color=MUTED, transform=right.transAxes)
     right.set_ylabel("width, in stds of target per std of feature")
     right.set_title("95% intervals of slopes, in fits that pay for them")
     for axes in (left, right):
@@ -72,8 +75,7 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
     advised = plan.recommendation.epsilon
     if advised is not None:
         left.axvline(advised, color=MUTED, lw=0.9, ls=":")
-        foot = (advised, left.get_ylim()[0])
-        left.annotate("recommended", foot, xytext=(-4, 6), ha="right", va="bottom", rotation=90, **note)
+        left.set_title(f"Accuracy (recommended: epsilon = {advised:g})")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=10, frameon=False)
     title = f"What to expect of {plan.n_rows:,} rows with {plan.n_features} features"
     figure.suptitle(f"{title}\n{plan.assumed}".replace("R^2", "R\u00b2"), fontsize=11)

@@ -92,9 +92,10 @@ class Question:
             return (
                 f"a public table of {len(table.target):,} rows, resampled; its R^2 is {table.r_squared:.3f}{intercept}"
             )
+        wide = "as wide as" if table.bounds_slack == 1.0 else f"{table.bounds_slack:g} times as wide as"
         return (
             f"made-up rows with R^2 = {table.r_squared:g}, condition number {table.condition:g}, "
-            f"bounds {table.bounds_slack:g} times as wide as the data{intercept}"
+            f"bounds {wide} the data{intercept}"
         )
 
     def budget(self, epsilon: float, n_rows: int) -> PrivacyBudget:
@@ -105,8 +106,10 @@ class Question:
 
     def samples(self, n_rows: Any) -> tuple[Sample, ...]:
         """Return the tables to simulate on."""
-        least = self.table.n_features + 4
-        return samples_of(self.table, whole("n", n_rows, least), self.seed)
+        d = self.table.n_features
+        if whole("n", n_rows) < d + 4:
+            raise ParameterError(f"n={n_rows!r} must be at least {d + 4}: 4 rows more than the {d} features.")
+        return samples_of(self.table, int(n_rows), self.seed)
 
     def row(self, samples: Sequence[Sample], method: str, epsilon: float, *, intervals: bool) -> PlannedRow:
         """Simulate one cell."""

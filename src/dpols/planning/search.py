@@ -26,6 +26,7 @@ class Answer:
     reason: str
     row: PlannedRow | None  # what to expect there, or at the end of the grid
     simulated: tuple[tuple[float, float | None], ...]  # values tried, with what came out
+    assumed: str
     note: str = NOTHING_SPENT
 
     @property
@@ -40,6 +41,7 @@ class Answer:
             "value": self.value,
             "reachable": self.reachable,
             "wanted": self.wanted,
+            "assumed": self.assumed,
             "reason": self.reason,
             "expected": None if self.row is None else self.row.to_dict(),
             "simulated": [list(pair) for pair in self.simulated],
@@ -63,7 +65,7 @@ def which_epsilon(
     rows and with the same noise up to its scale, so that accuracy grows with epsilon and the search can halve.
 
     >>> which_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
-    'no epsilon is enough: even without privacy R^2 is 0.500; lower what is wanted.'
+    'no epsilon is enough: even without privacy R^2 is 0.500 by what is assumed; lower what is wanted.'
     """
     question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width)
@@ -71,17 +73,19 @@ def which_epsilon(
     samples = question.samples(n)
     least = nonprivate_r_squared(samples[0])
     if goal.r_squared is not None and least < goal.r_squared:
-        reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f}; lower what is wanted."
+        reason = (
+            f"no epsilon is enough: even without privacy R^2 is {least:.3f} by what is assumed; lower what is wanted."
+        )
         if 1.0 - samples[0].residual_share >= goal.r_squared:
             reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f} on so few rows; use more rows."
-        return Answer("epsilon", None, goal.text, reason, None, ())
+        return Answer("epsilon", None, goal.text, reason, None, (), question.assumed)
 
     def at(value: float) -> PlannedRow:
         return question.row(samples, method, value, intervals=goal.width is not None)
 
     grid = _grid(*EPSILON_RANGE)
     remedy = "use more rows, tighter bounds or fewer features"
-    return _search("epsilon", grid, at, goal, method, remedy, progress)
+    return _search("epsilon", grid, at, goal, method, remedy, question.assumed, progress)
 
 
 def which_n(
@@ -103,15 +107,19 @@ def which_n(
     question.budget(epsilon, N_RANGE[0])
     most = question.table.r_squared
     if goal.r_squared is not None and most <= goal.r_squared:
-        reason = f"no number of rows is enough: features explain R^2 = {most:.3f} at most; lower what is wanted."
-        return Answer("n", None, goal.text, reason, None, ())
+        reason = (
+            f"no number of rows is enough: features explain R^2 = {most:.3f} at most by what is assumed; lower what is "
+            "wanted."
+        )
+        return Answer("n", None, goal.text, reason, None, (), question.assumed)
 
     def at(value: float) -> PlannedRow:
         return question.row(question.samples(round(value)), method, epsilon, intervals=goal.width is not None)
 
     smallest = max(N_RANGE[0], 2 * question.table.n_features + 10)
     grid = [float(round(value)) for value in _grid(*N_RANGE) if value >= smallest]
-    return _search("n", grid, at, goal, method, "use a larger epsilon, tighter bounds or fewer features", progress)
+    remedy = "use a larger epsilon, tighter bounds or fewer features"
+    return _search("n", grid, at, goal, method, remedy, question.assumed, progress)
 
 
 @dataclass(frozen=True)
@@ -155,6 +163,7 @@ def _search(
     goal: Goal,
     method: str,
     remedy: str,
+    assumed: str,
     progress: Progress | None,
 ) -> Answer:
     """Halve a rising grid down to the smallest value that is enough; CalibrationError counts as not enough."""
@@ -163,7 +172,7 @@ def _search(
 
     def enough(value: float) -> bool:
         if progress is not None:
-            progress(f"{quantity} = {value:g}", min(len(tried), total - 1), total)
+            progress(_named(quantity, value), min(len(tried), total - 1), total)
         try:
             tried[value] = at(value)
         except CalibrationError:
@@ -179,17 +188,22 @@ def _search(
             low, high = (low, middle) if enough(grid[middle]) else (middle, high)
         found = grid[high]
     row = tried[grid[-1] if found is None else found]
-    seen = tuple((value, None if r is None else goal.value_of(r)) for value, r in sorted(tried.items()))
     if found is None:
         got = None if row is None else goal.value_of(row)
         came = "intervals cannot be given there" if got is None else f"{got:.3g} is what it gives"
-        reason = f"no {quantity} up to {grid[-1]:,g} reaches {goal.text} with {method} ({came}): {remedy}."
-        return Answer(quantity, None, goal.text, reason, row, seen)
-    assert row is not None
-    reason = f"{quantity} = {found:,.6g} is the smallest of the grid that reaches {goal.text} with {method}."
-    if found == grid[0]:
-        reason = f"{quantity} = {found:,.6g}, the smallest tried, already reaches {goal.text} with {method}."
-    return Answer(quantity, found, goal.text, reason, row, seen)
+        what = "number of rows" if quantity == "n" else quantity
+        reason = f"no {what} up to {grid[-1]:,.0f} is enough for {goal.text} with {method} ({came}): {remedy}."
+    elif found == grid[0]:
+        reason = f"{_named(quantity, found)} with {method}, the smallest tried, is already enough for {goal.text}."
+    else:
+        below = _named(quantity, grid[low])
+        reason = f"{_named(quantity, found)} with {method} is enough for {goal.text}; {below} is not."
+    seen = tuple((value, None if r is None else goal.value_of(r)) for value, r in sorted(tried.items()))
+    return Answer(quantity, found, goal.text, reason, row, seen, assumed)
+
+
+def _named(quantity: str, value: float) -> str:
+    return f"{value:,.0f} rows" if quantity == "n" else f"{quantity} = {value:g}"
 
 
 def _grid(low: float, high: float) -> list[float]:
