@@ -153,7 +153,7 @@ def show_plan(found: "AccuracyPlan") -> None:
     for name, reason in found.left_out:
         out.print(f"Left out: {name}: {reason}", soft_wrap=True)
     out.print(f"\nR^2 without privacy: {found.nonprivate_r_squared:.3f}")
-    out.print(f"Recommendation: {found.recommendation.reason}", soft_wrap=True)
+    out.print(f"Recommendation: {found.recommendation.reason}")
     out.print(found.note)
 
 
