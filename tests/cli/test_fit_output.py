@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -208,6 +209,43 @@ def test_an_existing_file_stays_until_it_is_replaced(fit, csv, ledger):
     assert fit().code == 0
     assert Path("model.json").stat().st_mode & 0o777 == 0o666 & ~placed_file._umask()
     assert Path("model.json").read_text() == PrivateLinearRegression.load("model.json").to_json()
+
+
+def test_an_interrupt_says_what_it_cost_and_leaves_no_file(csv, bounds, budget, ledger):
+    code = """
+import sys, time
+import dpols.fitting
+from dpols.cli import main
+def reading(prepared, bits):
+    print("reading", flush=True)
+    time.sleep(60)
+dpols.fitting._run = reading
+main(sys.argv[1:])
+"""
+    command = (
+        "fit",
+        csv,
+        "--target",
+        "pay",
+        "--bounds",
+        bounds,
+        *budget,
+        "--out",
+        "model.json",
+        "--ledger",
+        ledger.path,
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = subprocess.Popen([sys.executable, "-c", code, *map(str, command)], text=True, **pipes)
+    assert child.stdout.readline() == "reading\n"
+    assert [entry.status for entry in ledger.entries()] == ["open"]
+    assert len(hidden(".")) == 1
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert said.startswith("interrupted. Nothing was released, and nothing is spent")
+    assert ledger.state().used == 0.0
+    assert hidden(".") == []
 
 
 @pytest.mark.parametrize("inference", [False, True])

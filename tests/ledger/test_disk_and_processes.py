@@ -80,6 +80,37 @@ def test_eight_processes_that_race_for_a_cap_get_exactly_the_cap(tmp_path):
     ledger.check()
 
 
+def reserve_and_void(path, multiplier, start, counts):
+    """Reserve until the ledger refuses three times, and void every other reservation; tell how many were kept."""
+    ledger, kept, refused, turn = BudgetLedger(path), 0, 0, 0
+    start.wait()
+    while refused < 3:
+        try:
+            entry = ledger.reserve([[GaussianRelease(multiplier)]], what="race")
+        except BudgetExceeded:
+            refused += 1
+            continue
+        assert ledger.state().gaussian <= 1
+        turn += 1
+        if turn % 2:
+            ledger.void(entry, why="nothing was released")
+        else:
+            ledger.settle(entry)
+            kept += 1
+    counts.put(kept)
+
+
+def test_eight_processes_that_reserve_settle_and_void_never_exceed_the_cap(tmp_path):
+    ledger = BudgetLedger(tmp_path / "raced", epsilon=2.0, delta=1e-6)
+    multiplier = 5.0 * ledger.state().caps.multiplier  # 25 fit
+    kept = sum(eight_times(reserve_and_void, ledger.path, multiplier))
+    state = ledger.state()
+    assert kept == len(state.counted) <= 25
+    assert {entry.status for entry in state.entries} == {"spent", "void"}
+    assert state.gaussian == sum(Fraction(entry.charge.gaussian) for entry in state.counted) <= 1
+    ledger.check()
+
+
 def test_eight_processes_that_create_a_ledger_make_one(tmp_path):
     heads = eight_times(make, tmp_path / "made")
     assert set(heads) == {BudgetLedger(tmp_path / "made").head()}

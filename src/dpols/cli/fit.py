@@ -1,6 +1,7 @@
 """``dpols fit``: a private regression on a table in a file."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -190,7 +191,7 @@ def fit(
     with ExitStack() as files:
         model_file = files.enter_context(placed_file(out, room))
         report_file = None if report is None else files.enter_context(placed_file(report, room))
-        with pass_bar(f"Fitting {data.name}") as progress:
+        with interrupts_explained(), pass_bar(f"Fitting {data.name}") as progress:
             if unit is None:
                 model.fit(read(data, target, columns, progress=progress))
             else:
@@ -211,6 +212,16 @@ def fit(
         console.print(f"Model saved to {out}", soft_wrap=True)
         if report is not None:
             console.print(f"Report saved to {report}", soft_wrap=True)
+
+
+@contextmanager
+def interrupts_explained() -> Iterator[None]:
+    """Say on standard error what became of a charge when an interrupt came, of which else only the exit code tells."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        typer.echo(" ".join(("interrupted.", *getattr(error, "__notes__", ()))), err=True)
+        raise
 
 
 def by_formula(
