@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import algorithm
 from dpols.privacy import Neighbours, PrivacyBudget, epsilon_of
 
@@ -73,3 +75,28 @@ def test_bad_arguments_are_refused(cost, arguments, words):
     done = cost(*arguments)
     assert (done.code, done.out) == (2, "")
     assert [word for word in words if word not in done.err] == []
+
+
+def test_inference_shows_what_a_fit_with_it_releases(dpols):
+    arguments = ("cost", "--rows", 500, "--features", 2, "--epsilon", 1, "--delta", 1e-5, "--json")
+    plain, paid = (json.loads(dpols(*arguments, *more).out)["accounting"]["exact"] for more in ((), ("--inference",)))
+    table = np.random.default_rng(0).uniform(-1, 1, (500, 3))
+    fit = PrivateLinearRegression(
+        epsilon=1, delta=1e-5, bounds=Bounds(features=[(-1, 1)] * 2, target=(-1, 1)), inference=True, random_state=0
+    ).fit(table[:, :2], table[:, 2])
+    assert {line["what"]: line["multiplier"] for line in paid["releases"]} == {
+        line.what: pytest.approx(line.release.multiplier) for line in fit.privacy_report_.lines
+    }
+    assert plain["exact_epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert paid["exact_epsilon"] == pytest.approx(1.0, rel=1e-6)
+    noise = [next(line for line in found["releases"] if line["what"] == "X'X") for found in (plain, paid)]
+    # Half of the squared budget is left.
+    assert noise[1]["multiplier"] == pytest.approx(2**0.5 * noise[0]["multiplier"], rel=1e-4)
+
+
+def test_what_all_methods_release_for_intervals_is_said_once(dpols):
+    done = dpols(
+        "cost", "--rows", 500, "--features", 2, "--epsilon", 1, "--delta", 1e-5, "--method", "all", "--inference"
+    )
+    assert done.code == 0
+    assert " ".join(done.out.split()).count("X'X, for intervals") == 1

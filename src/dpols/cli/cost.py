@@ -2,6 +2,7 @@
 
 import itertools
 import json as json_format
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,12 +43,16 @@ def cost(
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
+    inference: Annotated[
+        bool, typer.Option("--inference", help="With what standard errors and intervals are made of.")
+    ] = False,
     json: given.Json = False,
 ) -> None:
     """Say what a fit would release and cost, without any data.
 
     Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
-    it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem.
+    it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
+    --inference: also what intervals are made of, and the noise that the method has left.
     """
     from ..privacy import PrivacyBudget
     from ..privacy.budget import delta_from_rule
@@ -58,27 +63,30 @@ def cost(
     if method == "all":
         if option:
             raise ParameterError("--option belongs to one method; give --method, or leave out --option.")
-        compare_methods(budget, neighbours, rows, coefficients, as_json=json)
+        compare_methods(budget, neighbours, rows, coefficients, inference=inference, as_json=json)
         return
     chosen = given.parsed_options(method, option)
     costs: dict[str, PlanCost] = {}
     missing: dict[str, str] = {}
     for name in sorted(given.Accounting, key=lambda other: other != accounting):
         try:
-            costs[name.value] = plan_cost(method, budget, neighbours, name, rows, coefficients, chosen)
+            costs[name.value] = plan_cost(
+                method, budget, neighbours, name, rows, coefficients, chosen, inference=inference
+            )
         except DpolsError as error:
             # The accounting that was asked for must work; the other one is there to compare.
             if name == accounting:
                 raise
             missing[name.value] = str(error)
     closed = None
-    if method == "ihm" and neighbours is given.Neighbours.ZERO_OUT:
+    if method == "ihm" and neighbours is given.Neighbours.ZERO_OUT and not inference:
         closed = closed_form(budget, *sketches_of(costs[accounting.value]))
     if json:
         asked = {"method": method, **asdict(budget), "rows": rows, "coefficients": coefficients}
         content = {
             **asked,
             "neighbours": neighbours.value,
+            "inference": inference,
             "accounting": {name: plan.to_dict() for name, plan in costs.items()},
             **({} if closed is None else {"closed_form": {**without_infinity(asdict(closed)), "valid": closed.valid}}),
         }
@@ -102,22 +110,32 @@ def plan_cost(
     n_rows: int,
     n_coefficients: int,
     options: dict[str, Any],
+    *,
+    inference: bool = False,
 ) -> PlanCost:
-    """Plan under one accounting and cost the plan's releases exactly."""
-    from ..algorithms import algorithm, planned_epsilon
+    """Plan under one accounting and cost its releases exactly, with those for intervals if they are asked for."""
+    from ..algorithms import algorithm, one_step
+    from ..algorithms.alongside import joint_planned_epsilon, plan_alongside
     from ..privacy import Neighbours
     from ..report import release_lines
 
     relation = Neighbours(neighbours.value)
-    plan = algorithm(method).plan(
-        budget.for_zero_out(relation), n_rows=n_rows, n_features=n_coefficients, accounting=accounting.value, **options
-    )
-    lines = release_lines(plan.release_names, plan.releases)
-    return PlanCost(lines, budget.epsilon, planned_epsilon(plan, budget.delta, relation=relation))
+    whole, sizes = budget.for_zero_out(relation), {"n_rows": n_rows, "n_features": n_coefficients}
+    step = one_step.plan(whole, **sizes, budget_share=one_step.DEFAULT_SHARE) if inference else None
+    paid, paid_names = ((), ()) if step is None else (step.releases, step.release_names)
+    plan = plan_alongside(algorithm(method), whole, paid, **sizes, accounting=accounting.value, **options)
+    lines = release_lines((*plan.release_names, *paid_names), (*plan.releases, *paid))
+    return PlanCost(lines, budget.epsilon, joint_planned_epsilon(plan, paid, budget, relation=relation))
 
 
 def compare_methods(
-    budget: Any, neighbours: given.Neighbours, n_rows: int, n_coefficients: int, *, as_json: bool
+    budget: Any,
+    neighbours: given.Neighbours,
+    n_rows: int,
+    n_coefficients: int,
+    *,
+    inference: bool,
+    as_json: bool,
 ) -> None:
     """Print for every method what it would release, and how much of epsilon its published calibration really uses."""
     from ..algorithms import ALGORITHMS
@@ -125,7 +143,9 @@ def compare_methods(
     costs: dict[str, dict[str, PlanCost]] = {method: {} for method in ALGORITHMS}
     for method, name in itertools.product(ALGORITHMS, given.Accounting):
         try:
-            costs[method][name.value] = plan_cost(method, budget, neighbours, name, n_rows, n_coefficients, {})
+            costs[method][name.value] = plan_cost(
+                method, budget, neighbours, name, n_rows, n_coefficients, {}, inference=inference
+            )
         except DpolsError:
             # Not every method has a published calibration.
             if name is given.Accounting.EXACT:
@@ -133,12 +153,16 @@ def compare_methods(
     if as_json:
         plans = {method: {name: plan.to_dict() for name, plan in both.items()} for method, both in costs.items()}
         asked = {**asdict(budget), "rows": n_rows, "coefficients": n_coefficients, "neighbours": neighbours.value}
+        asked["inference"] = inference
         typer.echo(json_format.dumps({**asked, "methods": plans}, indent=2))
         return
+    released = {method: both["exact"].lines for method, both in costs.items()}
+    # What intervals are made of is the same for all methods.
+    shared = [line for line in next(iter(released.values())) if all(line in lines for lines in released.values())]
     rows = [
         (
             method,
-            "; ".join(f"{line.times} x {line.what}: {line.describe()}" for line in both["exact"].lines),
+            described(line for line in released[method] if line not in shared),
             f"{both['exact'].exact_epsilon:.4g}",
             f"{both['paper'].exact_epsilon:.4g}" if "paper" in both else "none",
         )
@@ -146,6 +170,13 @@ def compare_methods(
     ]
     title = f"All methods, epsilon = {budget.epsilon:.6g}, delta = {budget.delta:.4g}, {neighbours.value} neighbours"
     print_table(title, ("", "released under exact accounting", ">costs", ">costs as published"), rows)
+    if shared:
+        out.print(f"Each also releases {described(shared)}.")
+
+
+def described(lines: "Iterable[ReleaseLine]") -> str:
+    """Return releases in a line."""
+    return "; ".join(f"{line.times} x {line.what}: {line.describe()}" for line in lines)
 
 
 def sketches_of(plan: PlanCost) -> tuple[int, int]:
