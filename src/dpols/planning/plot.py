@@ -75,7 +75,7 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
     advised = plan.recommendation.epsilon
     if advised is not None:
         left.axvline(advised, color=MUTED, lw=0.9, ls=":")
-        left.set_title(f"Accuracy (recommended: epsilon = {advised:g})")
+        left.set_title(f"Accuracy (recommended: epsilon = {advised:g})", fontsize=11)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=10, frameon=False)
     title = f"What to expect of {plan.n_rows:,} rows with {plan.n_features} features"
     figure.suptitle(f"{title}\n{plan.assumed}".replace("R^2", "R\u00b2"), fontsize=11)
