@@ -7,7 +7,8 @@ Beside the fit, at the theta that it let out, G = X'X + E and g = X'(y - X theta
 
 noise of known covariance, since E and z are drawn after theta. That is the error about least squares *on these rows*;
 about the *population* it comes from there is sampling noise besides, residual variance times (X'X)^-1. Where released
-values say that this would not hold, there are reasons instead of numbers. `docs/inference.md` has proofs and coverage.
+values say that this would not hold, there are reasons instead of numbers: of the whole fit, or of the coefficients that
+depend on a direction along which the features vary little. `docs/inference.md` has proofs and coverage.
 """
 
 import math
@@ -22,18 +23,23 @@ from scipy.special import ndtri, stdtrit
 from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
 from .data import RowMap
 from .errors import InferenceWarning, ParameterError
-from .linalg import inverse_symmetric
+from .linalg import inverse_under_noise
 from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = Literal["population", "data"]
 Of = Literal["observation", "mean"]
 
-_LEAST_EIGENVALUE = 3.0  # of the released X'X, in units of the operator norm of its noise
+_LEAST_EIGENVALUE = 3.0  # of the released X'X, in stds of its noise, below which there are no intervals at all
+_SURE_EIGENVALUE = 5.5  # along directions that an interval may depend on, likewise
+_SURE_OF_ALL = 1.25  # the same in units of the operator norm of the noise
+_MOST_UNSURE = 0.03  # share of an interval's variance that may come from other directions
 _FAR_OFF = 4.0  # stds of noise by which residuals beyond the last edge stand out
 _MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
 _LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is made of it
 _REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
+_UNSURE = "along some direction the features vary too little against the noise"
+_HIDDEN = "the noise hides the residual variance"
 
 
 class PredictionInterval(NamedTuple):
@@ -70,6 +76,7 @@ class Inference:
     privacy_covariance: Array  # of that noise
     unscaled_covariance: Array  # noisy (X'X)^-1; the residual variance times it is that of sampling
     unscaled_spread: Array  # a quadratic form: the std that the noise on X'X gives to the one of unscaled_covariance
+    unsure_spread: Array  # the part of it along directions in which the features vary too little against the noise
     residual_variance: Estimate  # of least squares on these rows
     target_variance: Estimate  # about the mean, or without an intercept about 0, over the same degrees of freedom
     reasons: tuple[str, ...]  # why there are no intervals at all
@@ -90,6 +97,17 @@ class Inference:
         stderr, quantile = self.of_combinations(np.eye(len(self.names)), target=target, alpha=alpha)
         room = quantile * stderr
         return np.column_stack((self.estimate - room, self.estimate + room))
+
+    def why_empty(self, target: Target = "population") -> tuple[str, ...]:
+        """Return why some coefficients have no interval while others may; nothing where all have one."""
+        empty = np.isnan(self.standard_errors(target))
+        if self.why_not(target) or not empty.any():
+            return ()
+        unsure = self._unsure(np.eye(len(self.names)))
+        return (
+            *((f"{_listed(self.names, unsure)}: {_UNSURE}",) if unsure.any() else ()),
+            *((f"{_listed(self.names, empty & ~unsure)}: {_HIDDEN}",) if (empty & ~unsure).any() else ()),
+        )
 
     def r_squared(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
         """Return R^2 of least squares on these rows with its limits, from 0 to 1 where the noise hides it.
@@ -133,17 +151,24 @@ class Inference:
             return nothing, nothing
         variance = _forms(weights, self.privacy_covariance)
         if target == "data":
-            return np.sqrt(variance), np.full(len(weights), float(ndtri(upper)))
+            stderr = np.where(self._unsure(weights), np.nan, np.sqrt(variance))
+            return stderr, np.full(len(weights), float(ndtri(upper)))
         sigma2, spread = self.residual_variance
         assert sigma2 is not None
         assert spread is not None
         unscaled = _forms(weights, self.unscaled_covariance) + observations
         variance = variance + sigma2 * unscaled
+        unsure = self._unsure(weights, of_variance=1.0 - observations * sigma2 / variance)
         unknown = (spread * unscaled) ** 2 + (sigma2 * _forms(weights, self.unscaled_spread)) ** 2
         most = float(max(self.n_rows - len(self.names), 1))
         free = 2.0 * variance**2 / np.maximum(unknown, 2.0 * variance**2 / most)
-        few = free < _LEAST_FREEDOM
-        return np.where(few, np.nan, np.sqrt(variance)), stdtrit(np.maximum(free, 1.0), upper)
+        stderr = np.where(unsure | (free < _LEAST_FREEDOM), np.nan, np.sqrt(variance))
+        return stderr, stdtrit(np.maximum(free, 1.0), upper)
+
+    def _unsure(self, weights: Array, of_variance: Array | float = 1.0) -> Array:
+        """Whether too much of a combination's variance lies where X'X is unsure; a part of it is the coefficients'."""
+        part = of_variance * _forms(weights, self.unsure_spread)
+        return np.asarray(part > _MOST_UNSURE * _forms(weights, self.unscaled_spread))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
@@ -164,6 +189,7 @@ class Inference:
             privacy_covariance=_array(given["privacy_covariance"], (count, count)),
             unscaled_covariance=_array(given["unscaled_covariance"], (count, count)),
             unscaled_spread=_array(given["unscaled_spread"], (count, count)),
+            unsure_spread=_array(given["unsure_spread"], (count, count)),
             residual_variance=_estimate(given["residual_variance"]),
             target_variance=_estimate(given["target_variance"]),
             reasons=tuple_of(text)(given["reasons"]),
@@ -185,13 +211,17 @@ def infer(
 
     Where units have several rows, released sums are in multiples of ``rows_per_unit``.
     """
-    inverse = inverse_symmetric(measured.gram[trial])
+    values, vectors, inverses = inverse_under_noise(measured.gram[trial], plan.gram_multiplier)
+    inverse = (vectors * inverses) @ vectors.T
     step = inverse @ measured.gradient[trial]
+    sure = plan.gram_multiplier * max(_SURE_EIGENVALUE, _SURE_OF_ALL * math.sqrt(2.0 * plan.n_features))
     noise = _gradient_noise(plan, float(measured.residual_bound[trial]), step)
     squares = _least_squares(plan, measured, trial, inverse, step, noise)
     matrix, offset = (part[: plan.n_features] for part in row_map.coefficient_map())
     mapped, scale = matrix @ inverse, row_map.target_scale**2
-    reasons = _reasons(plan, measured, trial, n_rows / rows_per_unit)
+    along = matrix @ (vectors * inverses)[:, values < sure]
+    spread = plan.gram_multiplier / (scale * rows_per_unit)
+    reasons = _reasons(plan, measured, trial, n_rows / rows_per_unit, smallest=float(values[0]))
     residual = total = Estimate(None, None)
     if not reasons:
         free = (n_rows - plan.n_features) / rows_per_unit
@@ -204,7 +234,8 @@ def infer(
         estimate=matrix @ (measured.theta[trial] + step) + offset,
         privacy_covariance=mapped @ noise @ mapped.T,
         unscaled_covariance=mapped @ matrix.T / (scale * rows_per_unit),
-        unscaled_spread=plan.gram_multiplier * mapped @ mapped.T / (scale * rows_per_unit),
+        unscaled_spread=spread * mapped @ mapped.T,
+        unsure_spread=spread * along @ along.T,
         residual_variance=residual,
         target_variance=total,
         reasons=reasons,
@@ -238,9 +269,10 @@ def _least_squares(
 
     It lies below the one at theta by step'X'X step, of which the noise in the released step feigns a trace.
     """
-    spread = inverse @ noise
-    gained = float(measured.gradient[trial] @ step) - float(np.trace(spread))
-    own = float(measured.residual_bound[trial]) ** 2 * plan.square_multiplier
+    spread, bound = inverse @ noise, float(measured.residual_bound[trial])
+    feigned = (bound * plan.gradient_multiplier) ** 2 * float(np.trace(inverse))
+    gained = float(measured.gradient[trial] @ step) - feigned
+    own = bound**2 * plan.square_multiplier
     variance = (
         own**2
         + _clipped_off(plan, measured, trial) ** 2
@@ -271,21 +303,19 @@ def _total_squares(
     return about_zero - total**2 / n + noise**2 / n, noise * math.hypot(1.0, 2.0 * total / n)
 
 
-def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float) -> tuple[str, ...]:
+def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float, *, smallest: float) -> tuple[str, ...]:
     """Say from released values why what holds in first order would not hold here, for n rows or units."""
     d = plan.n_features
-    smallest = float(np.linalg.eigvalsh(measured.gram[trial])[0])
-    noise = plan.gram_multiplier * math.sqrt(2.0 * d)
     counts = measured.counts[trial : trial + 1]
     edge = int(quiet_edge(counts, plan.count_multiplier)[0])
     unseen = float(unseen_above(plan.count_multiplier)[edge]) / n
     reasons = []
     if n < 2 * d + 10:
         reasons.append(f"{n:.0f} rows are too few for {d} coefficients")
-    if not smallest >= _LEAST_EIGENVALUE * noise:
+    if not smallest >= _LEAST_EIGENVALUE * plan.gram_multiplier:
         reasons.append(
-            "along some direction the features vary too little against the noise: the smallest eigenvalue of the "
-            f"released X'X is {smallest / noise:.2g} times its noise, and must be {_LEAST_EIGENVALUE:g} times"
+            f"{_UNSURE}: the smallest eigenvalue of the released X'X is {smallest / plan.gram_multiplier:.2g} stds of "
+            f"its noise, and must be {_LEAST_EIGENVALUE:g}"
         )
     if unseen > _MOST_UNSEEN:
         reasons.append(
@@ -301,8 +331,12 @@ def _population_reasons(variance: Estimate, rows_per_unit: int) -> tuple[str, ..
     if rows_per_unit > 1:
         return ('rows of one unit are not independent, so only intervals for the data are made; use target="data"',)
     if variance.value is None or not variance.value > 0.0:
-        return (f"the noise hides the residual variance; {_REMEDY}",)
+        return (f"{_HIDDEN}; {_REMEDY}",)
     return ()
+
+
+def _listed(names: Sequence[str], chosen: Array) -> str:
+    return ", ".join(name for name, here in zip(names, chosen, strict=True) if here)
 
 
 def _forms(weights: Array, matrix: Array) -> Array:

@@ -34,7 +34,7 @@ class Inferring:
         """
         inference = self._asked_for()
         limits = inference.conf_int(alpha, target=target)
-        warn_of(inference.why_not(target))
+        warn_of(inference.why_not(target) or inference.why_empty(target))
         return limits
 
     def predict_interval(

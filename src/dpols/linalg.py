@@ -39,6 +39,18 @@ def inverse_symmetric(matrix: Array) -> Array:
     return _minimum_norm(matrix, identity)
 
 
+def inverse_under_noise(matrix: Array, noise: float) -> tuple[Array, Array, Array]:
+    """Return eigenvalues and eigenvectors of a noisy matrix, and the eigenvalues of an inverse of what lies below it.
+
+    The noise is symmetric and Gaussian, of std ``noise`` on the diagonal and half the variance beside it. It spreads
+    eigenvalues, and so enlarges the inverse, by a factor of 1 + noise^2 (trace(inverse) / value + 1 / value^2) / 2 in
+    second order, which is divided out. Eigenvalues below ``noise`` are taken for that.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    certain = np.maximum(values, max(noise, np.finfo(float).tiny))
+    return values, vectors, 1.0 / (certain + 0.5 * noise**2 * (np.sum(1.0 / certain) + 1.0 / certain))
+
+
 def root_of(matrices: Array) -> Array:
     """Return R with R @ R.T equal to each positive semidefinite matrix of a stack."""
     try:

@@ -29,6 +29,7 @@ def made_up(residual=(1.0, 0.0), total=(2.0, 0.0), **more):
         "privacy_covariance": np.diag([4.0, 9.0]),
         "unscaled_covariance": np.diag([12.0, 16.0]),
         "unscaled_spread": np.zeros((2, 2)),
+        "unsure_spread": np.zeros((2, 2)),
         "residual_variance": Estimate(*residual),
         "target_variance": Estimate(*total),
         "reasons": (),

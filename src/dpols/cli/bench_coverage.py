@@ -60,14 +60,15 @@ def coverage(
 
 
 def _show(found: dict[str, Any]) -> None:
-    columns = ("design", ">n", ">d", ">eps", ">printed", ">population", ">data", ">oracle", "")
+    columns = ("design", ">n", ">d", ">eps", ">slopes", ">intercept", ">population", ">data", ">oracle", "")
     rows = [
         (
             row["design"],
             f"{row['n_rows']:,}",
             str(row["n_features"]),
             f"{row['epsilon']:g}",
-            f"{row['printed']:.0%}",
+            f"{row['printed_slopes']:.0%}",
+            f"{row['printed_intercepts']:.0%}",
             *("" if row[name] is None else f"{row[name]:.1%}" for name in ("population", "data")),
             "" if row["width_over_oracle"] is None else f"{row['width_over_oracle']:.2f}",
             "" if row["holds"] else "FAILS",
@@ -75,7 +76,9 @@ def _show(found: dict[str, Any]) -> None:
         for row in found["cells"]
     ]
     print_table("How often 95% intervals cover", columns, rows)
-    console.print("printed: share of fits with intervals; oracle: width over that with known X'X and residual variance")
+    console.print(
+        "slopes, intercept: share that have intervals; oracle: width over that with known X'X and residual variance"
+    )
     console.print(
         f"No intervals in {found['share_without_intervals']:.0%} of all fits, and in all fits of "
         f"{found['cells_without_intervals']} of {len(rows)} cells."

@@ -63,8 +63,7 @@ class Cell:
     """Sums over runs at one epsilon. Intervals are counted, of slopes and of the intercept apart."""
 
     runs: int = 0
-    printed_runs: int = 0  # with an interval for the data
-    population_runs: int = 0  # with an interval for the population, of any coefficient
+    printed_runs: int = 0  # with an interval for the data, of any coefficient
     data_slopes: int = 0
     data_slopes_covered: int = 0
     data_intercepts: int = 0
@@ -167,12 +166,9 @@ def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> Non
     cell.runs += 1
     if inference.why_not("data"):
         return
-    cell.printed_runs += 1
-    inside = _covered(inference.conf_int(ALPHA, target="data"), truth.least_squares)
-    cell.data_slopes += len(inside) - 1
-    cell.data_slopes_covered += int(inside[:-1].sum())
-    cell.data_intercepts += 1
-    cell.data_intercepts_covered += int(inside[-1])
+    limits = inference.conf_int(ALPHA, target="data")
+    cell.printed_runs += not np.isnan(limits).all()
+    _count_coefficients(cell, "data_", limits, truth.least_squares)
     for name, found, value in (
         ("variances", inference.residual_variance.with_limits(ALPHA), truth.residual_variance),
         ("r_squareds", inference.r_squared(ALPHA), truth.r_squared),
@@ -182,12 +178,8 @@ def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> Non
     if inference.why_not("population"):
         return
     limits = inference.conf_int(ALPHA)
-    there, inside = ~np.isnan(limits[:, 0]), _covered(limits, truth.population)
-    cell.population_runs += bool(there.any())
-    cell.slopes += int(there[:-1].sum())
-    cell.slopes_covered += int(inside[:-1].sum())
-    cell.intercepts += int(there[-1])
-    cell.intercepts_covered += int(inside[-1])
+    _count_coefficients(cell, "", limits, truth.population)
+    there = ~np.isnan(limits[:, 0])
     sampling = truth.residual_variance * np.diag(truth.inverse_gram)
     private = noise**2 * np.einsum("ij,ij->i", truth.inverse_gram, truth.inverse_gram)
     half = 0.5 * (limits[:, 1] - limits[:, 0])[there] / 1.959963984540054
@@ -198,18 +190,21 @@ def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> Non
     _count_prediction(cell, "observations", inference.predict_interval(truth.new_row, alpha=ALPHA), truth.new_target)
 
 
+def _count_coefficients(cell: Cell, prefix: str, limits: Array, values: Array) -> None:
+    there = ~np.isnan(limits[:, 0])
+    inside = (limits[:, 0] <= values) & (values <= limits[:, 1])
+    for name, which in (("slopes", slice(-1)), ("intercepts", slice(-1, None))):
+        _add(cell, f"{prefix}{name}", int(inside[which].sum()), int(there[which].sum()))
+
+
 def _count_prediction(cell: Cell, name: str, found: Any, value: float) -> None:
     if not np.isnan(found.lower[0]):
         _add(cell, name, bool(found.lower[0] <= value <= found.upper[0]))
 
 
-def _add(cell: Cell, name: str, covered: bool) -> None:
-    setattr(cell, name, getattr(cell, name) + 1)
+def _add(cell: Cell, name: str, covered: int, count: int = 1) -> None:
+    setattr(cell, name, getattr(cell, name) + count)
     setattr(cell, f"{name}_covered", getattr(cell, f"{name}_covered") + covered)
-
-
-def _covered(limits: Array, values: Array) -> Array:
-    return np.asarray((limits[:, 0] <= values) & (values <= limits[:, 1]))
 
 
 def _fit(group: Group, epsilon: float, rows: BoundedRows, bits: Any) -> tuple[Inference, float]:

@@ -1,7 +1,6 @@
 """All batches on all cores, each kept as soon as it is there, and what they say."""
 
 import json
-import math
 import multiprocessing
 import os
 import threading
@@ -10,6 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from scipy.special import bdtr, bdtrc
 
 from .cells import Batch, Cell, Group, run_batch
 
@@ -20,6 +21,8 @@ LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover
 WIDEST = 1.3  # over the oracle's
 LARGE = 10_000  # rows times epsilon from which on widths are judged
 _ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
+_CHANCE = 0.001  # with fewer, how probable as few or as many that cover must be at 95%
+_COUNTED = 2  # the version of what a batch counts; a journal's batches of other versions are made again
 
 
 def evaluate(groups: Sequence[Group], journal: Path | None, *, jobs: int, progress: Progress) -> Cells:
@@ -62,7 +65,7 @@ def to_dict(cells: Cells) -> dict[str, Any]:
 def markdown(found: dict[str, Any]) -> str:
     """Return the cells as a table."""
     what = ("population", "data", "R^2", "variance", "mean", "new row", "oracle", "plain")
-    names = ("design", "n", "d", "epsilon", "runs", "printed", *what)
+    names = ("design", "n", "d", "epsilon", "runs", "slopes", "intercept", *what)
     lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in found["cells"]:
         numbers = [row[name] for name in ("population", "data", "r_squared", "variance", "mean", "observation")]
@@ -73,7 +76,8 @@ def markdown(found: dict[str, Any]) -> str:
             str(row["n_features"]),
             f"{row['epsilon']:g}",
             str(row["runs"]),
-            f"{row['printed']:.0%}",
+            f"{row['printed_slopes']:.0%}",
+            f"{row['printed_intercepts']:.0%}",
             *(_percent(number) for number in numbers),
             *("" if width is None else f"{width:.2f}" for width in widths),
         ]
@@ -89,7 +93,8 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "data_slopes": _ratio(cell.data_slopes_covered, cell.data_slopes),
         "data_intercept": _ratio(cell.data_intercepts_covered, cell.data_intercepts),
     }
-    counts = (cell.population_runs, cell.population_runs, cell.printed_runs, cell.printed_runs)
+    d = group.n_features
+    counts = (cell.slopes // d, cell.intercepts, cell.data_slopes // d, cell.data_intercepts)  # in runs
     held = [_holds(part, count) for part, count in zip(parts.values(), counts, strict=True)]
     width = _ratio(cell.width_over_oracle, intervals)
     judged = group.n_rows * epsilon >= LARGE and width is not None
@@ -102,6 +107,8 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "runs": cell.runs,
         "rows_times_epsilon": group.n_rows * epsilon,
         "printed": cell.printed_runs / cell.runs,
+        "printed_slopes": cell.data_slopes / (cell.runs * d),
+        "printed_intercepts": cell.data_intercepts / cell.runs,
         "intervals": intervals,
         "population": _ratio(cell.slopes_covered + cell.intercepts_covered, intervals),
         "data": _ratio(
@@ -119,11 +126,12 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
 
 
 def _holds(coverage: float | None, runs: int) -> bool:
-    """Whether a share may be that of 95% intervals; with few runs three standard errors are allowed for chance."""
-    if coverage is None:
+    """Whether a share may be that of 95% intervals; with few runs, unless chance alone would hardly give it."""
+    if coverage is None or LOWEST <= coverage <= HIGHEST:
         return True
-    chance = 0.0 if runs >= _ENOUGH else 3.0 * math.sqrt(0.95 * 0.05 / runs)
-    return LOWEST - chance <= coverage <= HIGHEST + chance
+    covered = round(coverage * runs)
+    chance = float(bdtr(covered, runs, 0.95) if coverage < LOWEST else bdtrc(covered - 1, runs, 0.95))
+    return runs < _ENOUGH and chance >= _CHANCE
 
 
 def _ratio(part: float, whole: int) -> float | None:
@@ -171,7 +179,8 @@ def _end_with_parent() -> None:
 
 
 def _key(batch: Batch) -> str:
-    return json.dumps({**asdict(batch.group), "runs": None, "first": batch.first, "count": batch.count})
+    place = {"runs": None, "first": batch.first, "count": batch.count, "counted": _COUNTED}
+    return json.dumps({**asdict(batch.group), **place})
 
 
 def _append(journal: Path, batch: Batch, found: dict[float, Cell]) -> None:
