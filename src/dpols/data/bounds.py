@@ -148,12 +148,13 @@ class Bounds:
         intervals = self.in_order(n_features, columns)
         pairs = [_centre_and_scale(pair, fit_intercept, f"feature {i}") for i, pair in enumerate(intervals)]
         centre, scale = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+        ends = (np.array(intervals) - centre[:, None]) / scale[:, None]
         return RowMap(
             centre=centre,
             scale=scale,
             # Where a range is narrow against its distance from zero, the centre is rounded and an end falls outside.
-            low=np.maximum((np.array([pair[0] for pair in intervals]) - centre) / scale, -1.0),
-            high=np.minimum((np.array([pair[1] for pair in intervals]) - centre) / scale, 1.0),
+            low=_shared(np.maximum(ends[:, 0], -1.0)),
+            high=_shared(np.minimum(ends[:, 1], 1.0)),
             feature_norm=min(self.x_norm or math.inf, math.sqrt(n_features)),
             norm_is_implied=self.x_norm is None or self.x_norm >= math.sqrt(n_features),
             intercept=1.0 if fit_intercept else None,
@@ -181,7 +182,7 @@ class RowMap:
 
     centre: Array | None
     scale: Array | None
-    low: Array | None
+    low: Array | None  # of a mapped feature: one for each, or one for all
     high: Array | None
     feature_norm: float
     norm_is_implied: bool  # clipping each feature already bounds the norm
@@ -250,6 +251,12 @@ def _centre_and_scale(pair: Interval, centred: bool, name: str) -> tuple[float, 
     if scale == 0.0:
         raise BoundsError(f"bounds {pair} of {name} leave nothing to fit.")
     return 0.0, scale
+
+
+def _shared(ends: Array) -> Array:
+    """Return one end where all are the same but for rounding; clipping with one is several times as fast."""
+    rounded = np.round(ends, 12)
+    return rounded[:1] if np.all(rounded == rounded[0]) else ends
 
 
 def checked_interval(name: str, pair: object) -> Interval:

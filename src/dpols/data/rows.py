@@ -126,8 +126,9 @@ def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Arr
     else:
         mapped = buffer[: len(features)]
         with np.errstate(over="ignore"):  # a value too large is clipped, and a warning would tell of it
-            np.subtract(features, row_map.centre, out=mapped)
-            mapped /= row_map.scale
+            if row_map.centre.any():
+                features = np.subtract(features, row_map.centre, out=mapped)
+            np.multiply(features, 1.0 / row_map.scale, out=mapped)
         np.clip(mapped, row_map.low, row_map.high, out=mapped)
     if row_map.norm_is_implied:
         return mapped, None

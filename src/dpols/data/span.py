@@ -55,7 +55,8 @@ class Span:
         result = np.empty((p + (self.constant is not None),) * 2)
         result[:p, :p] = (rows.T @ rows) * shared**2
         if self.constant is not None:
-            column = np.broadcast_to(self.constant[:, 0], len(rows))
+            column = np.empty(len(rows))  # BLAS takes no vector that is the same number over and over
+            column[:] = self.constant[:, 0]
             result[p, :p] = result[:p, p] = (column @ rows) * shared
             result[p, p] = column @ column
         return (result,)
