@@ -250,6 +250,27 @@ def test_a_second_file_that_changes_while_the_fit_runs(ledger, tmp_path, suffix,
     )
 
 
+@pytest.mark.extras
+def test_a_dask_task_that_fails_in_the_first_pass(ledger):
+    dask_frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FEW, columns=list(NAMES))
+    counted = []
+
+    def fail_once_the_rows_are_counted(part, partition_info=None):
+        if partition_info is not None and partition_info["number"] == 1:
+            counted.append(True)
+            if len(counted) > 1:
+                raise RuntimeError("the worker died")
+        return part
+
+    failing = dask_frames.from_pandas(frame, npartitions=3).map_partitions(
+        fail_once_the_rows_are_counted, meta=frame.iloc[:0]
+    )
+    fails(ledger, lambda: model(ledger).fit(failing, "y"), Exception, words=["the worker died"])
+    spoiled = dask_frames.from_pandas(pandas.DataFrame(with_cell(np.nan), columns=list(NAMES)), npartitions=3)
+    fails(ledger, lambda: model(ledger).fit(spoiled, "y"), DataError, words=["1 of 900 rows"])
+
+
 class FailsAt:
     """A source of rows that fails in a pass, by its number."""
 
