@@ -59,6 +59,7 @@ class Channel:
     def __init__(self, bits: Sequence[Bits]) -> None:
         self._bits = bits
         self._releases: list[Release] = []
+        self._last_root: tuple[Statistic, Array, Array] | None = None
 
     @property
     def trials(self) -> int:
@@ -124,8 +125,7 @@ class Channel:
             return Mixed(sketches * gram.unit, np.array([float(lift) for lift in lifts]) * gram.unit)
         shift = np.maximum(floor * gram.sensitivity - known, 0.0)
         d = len(gram.value)
-        root = root_of(gram.value + shift[:, None, None] * np.eye(d))
-        half = root @ np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
+        half = self._root(gram, shift) @ np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
         return Mixed(half @ half.swapaxes(-1, -2) * gram.unit, shift * gram.unit)
 
     def mix_rows(self, gram: Statistic, *, rows: int, floor: float, certain: Array | None = None) -> MixedRows:
@@ -164,6 +164,14 @@ class Channel:
         self._record(MixingRelease(rows, floor))
         one_row = gram.sensitivity / gram.rows_at_once
         return np.full(self.trials, one_row) if certain is None else np.asarray(certain / gram.unit)
+
+    def _root(self, gram: Statistic, shift: Array) -> Array:
+        """Return a root of gram + shift I for each trial; sketches of one matrix share it."""
+        last = self._last_root
+        if last is None or last[0] is not gram or not np.array_equal(last[1], shift):
+            last = gram, shift, root_of(gram.value + shift[:, None, None] * np.eye(len(gram.value)))
+            self._last_root = last
+        return last[2]
 
     def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
         """Return each trial's noise of std ``factor * multiplier`` times the sensitivity, in the statistic's units."""

@@ -111,7 +111,7 @@ def test_it_works_in_a_pipeline_and_under_cross_validation():
 def test_it_works_in_a_grid_search():
     X, y = problem(2000, 3)
     grid = {"epsilon": [1e-3, 100.0], "fit_intercept": [True, False], "options": [None, {"n_iterations": 2}]}
-    search = GridSearchCV(estimator(), grid, cv=2).fit(X, y)
+    search = GridSearchCV(estimator(method="ihm"), grid, cv=2, error_score="raise").fit(X, y)
     assert search.best_params_["epsilon"] == 100.0
     assert search.best_estimator_.privacy_report_.asked.epsilon == 100.0
 

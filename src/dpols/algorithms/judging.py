@@ -48,16 +48,17 @@ def covariance_of_sketched_steps(
     drift = rows / (free - 1.0) * inverse * pull
     spread = rows**2 / (free * (free - 1.0) ** 2 * (free - 3.0))
     both_sides, trace_part = (rows / (free - 1.0)) ** 2 + spread * (free + 1.0), spread * (free - 1.0)
-    mean = -theta @ basis
-    second = np.outer(mean, mean)
-    diagonal = np.diag_indices(d)
+    start = -theta @ basis
+    # Beside the diagonal each entry is multiplied by the same factor in every step.
+    factor = 1.0 - drift[:, None] - drift + both_sides * np.outer(inverse * pull, inverse * pull)
+    second, diagonal = np.outer(start, start), start**2
     for _ in range(n_steps):
-        inner = second * np.outer(pull, pull)
-        inner[diagonal] += stddev**2
-        stepped = both_sides * inner * np.outer(inverse, inverse)
-        stepped[diagonal] += trace_part * float(inverse @ inner[diagonal]) * inverse
-        second = second * (1.0 - drift[:, None] - drift) + stepped
-        mean = mean - drift * mean
+        inner = pull**2 * diagonal + stddev**2
+        stepped = both_sides * inverse**2 * inner + trace_part * float(inverse @ inner) * inverse
+        diagonal = diagonal * (1.0 - 2.0 * drift) + stepped
+        second *= factor
+    second[np.diag_indices(d)] = diagonal
+    mean = (1.0 - drift) ** n_steps * start
     return np.asarray(basis @ (second - np.outer(mean, mean)) @ basis.T)
 
 
