@@ -107,6 +107,17 @@ def test_gradient_descent_stops_later_with_more_rows_and_never_too_late():
     counts = [GRADIENT_DESCENT.options(n, 10, budget)["n_iterations"] for n in (4, 1000, 5000, 10**7)]
     assert counts == sorted(counts)
     assert (counts[0], counts[-1]) == (1, 400)
+    clips = [GRADIENT_DESCENT.options(n, 10, budget)["norm_bound"] for n in (4, 1000, 5000, 10**7)]
+    assert clips[:2] == [0.25, 0.25]
+    assert 0.25 < clips[2] < clips[3] == 1.0
+
+
+def test_gradient_descent_returns_the_mean_of_the_later_half_of_its_points():
+    from dpols.algorithms import dp_gd
+
+    with GRADIENT_DESCENT.in_force():
+        np.testing.assert_allclose(dp_gd._end(np.array([[[0.0], [9.0], [2.0], [4.0]]])), [[3.0]])
+    np.testing.assert_allclose(dp_gd._end(np.array([[[0.0], [9.0], [2.0], [4.0]]])), [[4.0]])
 
 
 @pytest.mark.parametrize("row", ABLATIONS, ids=lambda row: row.name)

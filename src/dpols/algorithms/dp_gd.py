@@ -20,7 +20,7 @@ from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import norm_clipped_gradient
-from .base import Accounting, Evidence, Fit
+from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps
 from .options import one_of, plan_inputs, positive, steps
 
@@ -100,7 +100,8 @@ def run(rows: BoundedRows, plan: DPGDPlan, bits: Sequence[Bits]) -> Fit:
         gradients.append(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
         theta = theta + (plan.learning_rate / plan.n_rows) * gradients[-1]
         iterates.append(theta)
-    return Fit(theta, channel.releases, {"gradients": np.stack(gradients, 1), "iterates": np.stack(iterates, 1)})
+    transcript = {"gradients": np.stack(gradients, 1), "iterates": np.stack(iterates, 1)}
+    return Fit(_end(transcript["iterates"]), channel.releases, transcript)
 
 
 def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
@@ -129,6 +130,11 @@ def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Ev
         n_rows=plan.n_rows,
         constant=constant,
     )
+
+
+def _end(iterates: Array) -> Array:
+    """Return where a run ends, from its points: at the last one, as published."""
+    return np.asarray(iterates[:, -1])
 
 
 def _published_multiplier(budget: PrivacyBudget, n_iterations: int) -> float:
