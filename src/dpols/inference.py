@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
 from .data import RowMap
@@ -37,8 +37,9 @@ _MOST_UNSURE = 0.03  # share of an interval's variance that may come from other 
 _FAR_OFF = 4.0  # stds of noise by which residuals beyond the last edge stand out
 _MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
 _LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is made of it
+_KNOWN = 1e12  # degrees of freedom of a variance that is known
 _REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
-_UNSURE = "along some direction the features vary too little against the noise"
+UNSURE = "along some direction the features vary too little against the noise"
 _HIDDEN = "the noise hides the residual variance"
 
 
@@ -94,9 +95,14 @@ class Inference:
 
     def conf_int(self, alpha: float = 0.05, *, target: Target = "population") -> Array:
         """Return lower and upper limits for each coefficient, of shape (coefficients, 2); nan where there are none."""
-        stderr, quantile = self.of_combinations(np.eye(len(self.names)), target=target, alpha=alpha)
-        room = quantile * stderr
+        stderr, free = self.of_combinations(np.eye(len(self.names)), target=target)
+        room = stdtrit(free, 1.0 - 0.5 * checked_alpha(alpha)) * stderr
         return np.column_stack((self.estimate - room, self.estimate + room))
+
+    def p_values(self, target: Target = "population") -> Array:
+        """Return for each coefficient how probable as large an estimate would be if it were 0; nan where unknown."""
+        stderr, free = self.of_combinations(np.eye(len(self.names)), target=target)
+        return np.asarray(2.0 * stdtr(free, -np.abs(self.estimate) / stderr))
 
     def why_empty(self, target: Target = "population") -> tuple[str, ...]:
         """Return why some coefficients have no interval while others may; nothing where all have one."""
@@ -105,7 +111,7 @@ class Inference:
             return ()
         unsure = self._unsure(np.eye(len(self.names)))
         return (
-            *((f"{_listed(self.names, unsure)}: {_UNSURE}",) if unsure.any() else ()),
+            *((f"{_listed(self.names, unsure)}: {UNSURE}",) if unsure.any() else ()),
             *((f"{_listed(self.names, empty & ~unsure)}: {_HIDDEN}",) if (empty & ~unsure).any() else ()),
         )
 
@@ -135,24 +141,21 @@ class Inference:
         joined = np.column_stack((rows, np.ones(len(rows)))) if self.intercept else np.asarray(rows)
         mean = joined @ self.estimate
         target = "population" if of == "observation" else target
-        stderr, quantile = self.of_combinations(joined, target=target, alpha=alpha, observations=of == "observation")
-        return PredictionInterval(mean, stderr, mean - quantile * stderr, mean + quantile * stderr)
+        stderr, free = self.of_combinations(joined, target=target, observations=of == "observation")
+        room = stdtrit(free, 1.0 - 0.5 * checked_alpha(alpha)) * stderr
+        return PredictionInterval(mean, stderr, mean - room, mean + room)
 
-    def of_combinations(
-        self, weights: Array, *, target: Target, alpha: float = 0.05, observations: bool = False
-    ) -> tuple[Array, Array]:
-        """Return standard error and quantile for linear combinations of the coefficients, one in each row.
+    def of_combinations(self, weights: Array, *, target: Target, observations: bool = False) -> tuple[Array, Array]:
+        """Return standard errors of linear combinations of the coefficients, one in each row, and degrees of freedom.
 
-        Student's quantile allows for the noise in the variance itself, by Satterthwaite's degrees of freedom.
+        These are Satterthwaite's: Student's law allows for the noise in the variance itself.
         """
-        upper = 1.0 - 0.5 * checked_alpha(alpha)
+        known = np.full(len(weights), _KNOWN)
         if self.why_not(target):
-            nothing = np.full(len(weights), np.nan)
-            return nothing, nothing
+            return np.full(len(weights), np.nan), known
         variance = _forms(weights, self.privacy_covariance)
         if target == "data":
-            stderr = np.where(self._unsure(weights), np.nan, np.sqrt(variance))
-            return stderr, np.full(len(weights), float(ndtri(upper)))
+            return np.where(self._unsure(weights), np.nan, np.sqrt(variance)), known
         sigma2, spread = self.residual_variance
         assert sigma2 is not None
         assert spread is not None
@@ -163,7 +166,7 @@ class Inference:
         most = float(max(self.n_rows - len(self.names), 1))
         free = 2.0 * variance**2 / np.maximum(unknown, 2.0 * variance**2 / most)
         stderr = np.where(unsure | (free < _LEAST_FREEDOM), np.nan, np.sqrt(variance))
-        return stderr, stdtrit(np.maximum(free, 1.0), upper)
+        return stderr, np.maximum(free, 1.0)
 
     def _unsure(self, weights: Array, of_variance: Array | float = 1.0) -> Array:
         """Whether too much of a combination's variance lies where X'X is unsure; a part of it is the coefficients'."""
@@ -314,12 +317,12 @@ def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float, *, sma
         reasons.append(f"{n:.0f} rows are too few for {d} coefficients")
     if not smallest >= _LEAST_EIGENVALUE * plan.gram_multiplier:
         reasons.append(
-            f"{_UNSURE}: the smallest eigenvalue of the released X'X is {smallest / plan.gram_multiplier:.2g} stds of "
+            f"{UNSURE}: the smallest eigenvalue of the released X'X is {smallest / plan.gram_multiplier:.2g} stds of "
             f"its noise, and must be {_LEAST_EIGENVALUE:g}"
         )
     if unseen > _MOST_UNSEEN:
         reasons.append(
-            f"{unseen:.0%} of the residuals could be clipped without being seen in the noise, more than "
+            f"{min(unseen, 1.0):.0%} of the residuals could be clipped without being seen in the noise, more than "
             f"{_MOST_UNSEEN:.0%}"
         )
     if float(counts[0, -1]) > _FAR_OFF * plan.count_multiplier:

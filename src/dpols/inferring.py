@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ParameterError
-from .inference import Inference, Of, PredictionInterval, Target, warn_of
+from .inference import UNSURE, Inference, Of, PredictionInterval, Target, warn_of
 from .report import PrivacyReport
 from .summary import Summary, summarise
 
@@ -47,7 +47,9 @@ class Inferring:
         """
         inference = self._asked_for()
         found = inference.predict_interval(self._features(X), alpha=alpha, of=of, target=target)
-        warn_of(inference.why_not("population" if of == "observation" else target))
+        reasons = inference.why_not("population" if of == "observation" else target)
+        empty = int(np.isnan(found.stderr).sum())
+        warn_of(reasons or ((f"{empty} of {len(found.stderr)} rows: {UNSURE}",) if empty else ()))
         return found
 
     def _asked_for(self) -> Inference:

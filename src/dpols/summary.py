@@ -17,8 +17,12 @@ from .inference import Inference, Target, checked_alpha
 from .report import PrivacyReport
 
 _WIDTH = 80
-_NAME = 24
-_NUMBER = 11
+_NAME = 20
+_NUMBER = 10
+_ERRORS = {
+    "population": "privacy noise and sampling noise; classical, not robust",
+    "data": "privacy noise only",
+}
 _FOR = {
     "population": (
         "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and "
@@ -32,6 +36,9 @@ _FOR = {
 _BOUNDED = (
     "Those of R-squared and of the residual variance are for these very rows. All speak of rows as clipped to the "
     "declared bounds; what the bounds cut off, no interval knows of."
+)
+_COLUMNS = (
+    "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."
 )
 _STEP = (
     "coef is one noisy Newton step from the fitted coefficients, which undoes the regularisation that coef_ and "
@@ -51,7 +58,11 @@ _STYLE = """
 .dpols-summary .bad{color:#b42318;font-weight:600}
 @media (prefers-color-scheme:dark){.dpols-summary{color:#e6edf3}.dpols-summary p{color:#9aa4af}
 .dpols-summary tr{border-color:#30363d}.dpols-summary .bad{color:#ff8a80}}
-@media (max-width:32rem){.dpols-summary{font-size:13px}.dpols-summary th,.dpols-summary td{padding:.2em .35em}}
+@media (max-width:32rem){.dpols-summary{font-size:13px}.dpols-summary th,.dpols-summary td{padding:.2em .35em}
+.dpols-summary .coefs,.dpols-summary .coefs thead,.dpols-summary .coefs tbody{display:block}
+.dpols-summary .coefs tr{display:grid;grid-template-columns:repeat(6,minmax(max-content,1fr))}
+.dpols-summary .coefs th,.dpols-summary .coefs td{font-size:12px;padding:.15em .1em}
+.dpols-summary .coefs th:first-child{grid-column:1/-1}.dpols-summary .coefs th:empty{display:none}}
 """.strip()
 
 
@@ -63,6 +74,7 @@ class CoefficientRow:
     value: float
     stderr: float | None
     privacy_stderr: float | None
+    p_value: float | None
     lower: float | None
     upper: float | None
 
@@ -88,7 +100,7 @@ class Summary:
     def columns(self) -> tuple[str, ...]:
         """Headings of the numbers."""
         low = 0.5 * self.alpha
-        return ("coef", "std err", "privacy", f"[{low:.4g}", f"{1.0 - low:.4g}]")
+        return ("coef", "std err", "privacy", "P>|t|", f"[{low:.4g}", f"{1.0 - low:.4g}]")
 
     def to_text(self) -> str:
         """Return text of at most 80 columns."""
@@ -100,7 +112,10 @@ class Summary:
             lines += textwrap.wrap(fact, _WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
         lines += ["-" * _WIDTH, " " * _NAME + "".join(f"{name:>{_NUMBER}}" for name in self.columns), "-" * _WIDTH]
         for row in self.rows:
-            name = row.name if len(row.name) < _NAME else f"{row.name[: _NAME - 4]}..."
+            name = row.name
+            if len(name) >= _NAME:  # on lines of its own: cut names could not be told apart
+                lines += textwrap.wrap(name, _WIDTH)
+                name = ""
             lines.append((f"{name:<{_NAME}}" + "".join(f"{text:>{_NUMBER}}" for text in _cells(row))).rstrip())
         lines.append("=" * _WIDTH)
         for note in self.notes:
@@ -122,7 +137,8 @@ class Summary:
         return (
             f'<div class="dpols-summary"><style>{_STYLE}</style><h3>Private least squares</h3>{warning}'
             f'<div class="scroll"><table class="facts">{facts}</table></div>'
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}</div>'
+            f'<div class="scroll"><table class="coefs"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>{notes}</div>"
         )
 
     def to_page(self) -> str:
@@ -140,7 +156,7 @@ class Summary:
             import pandas
         except ImportError:
             raise MissingExtraError("pandas", "tables") from None
-        numbers = [(r.value, r.stderr, r.privacy_stderr, r.lower, r.upper) for r in self.rows]
+        numbers = [(r.value, r.stderr, r.privacy_stderr, r.p_value, r.lower, r.upper) for r in self.rows]
         names = [row.name for row in self.rows]
         return pandas.DataFrame(np.array(numbers, dtype=np.float64), index=names, columns=list(self.columns))
 
@@ -171,17 +187,20 @@ def summarise(
     ]
     if inference is not None:
         facts += [
+            ("Std errors", "none" if reasons else _ERRORS[target]),
             ("R-squared", _fact(inference.r_squared(alpha), alpha)),
             ("Residual variance", _fact(inference.residual_variance.with_limits(alpha), alpha)),
         ]
     warning = "NOT PRIVATE: the fit was seeded, so anyone who knows the seed can remove the noise."
     if inference is None or reasons:
-        rows = tuple(CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None) for c in report.coefficients)
+        rows = tuple(
+            CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None) for c in report.coefficients
+        )
         notes = (*reasons, "privacy: std of the privacy noise in the fitted coefficients, without the fit's bias.")
     else:
         rows = _rows(inference, alpha, target)
-        unknown = () if all(row.stderr is not None for row in rows) else ("Empty: noise hides the residual variance.",)
-        notes = (*unknown, _FOR[target], _BOUNDED, _STEP)
+        empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
+        notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP)
     return Summary(alpha, target, rows, tuple(facts), warning if report.seeded else None, notes)
 
 
@@ -190,6 +209,7 @@ def _rows(inference: Inference, alpha: float, target: Target) -> tuple[Coefficie
         inference.estimate,
         inference.standard_errors(target),
         inference.standard_errors("data"),
+        inference.p_values(target),
         *inference.conf_int(alpha, target=target).T,
     )
     return tuple(
@@ -206,11 +226,12 @@ def _fact(found: tuple[float, float, float] | None, alpha: float) -> str:
 
 
 def _cells(row: CoefficientRow) -> list[str]:
-    return [_number(value) for value in (row.value, row.stderr, row.privacy_stderr, row.lower, row.upper)]
+    numbers = [_number(value) for value in (row.value, row.stderr, row.privacy_stderr, row.lower, row.upper)]
+    return [*numbers[:3], "" if row.p_value is None else f"{row.p_value:.3f}", *numbers[3:]]
 
 
 def _number(value: float | None) -> str:
-    """Return a number in at most ten characters, empty where there is none."""
+    """Return a number in at most nine characters, empty where there is none."""
     if value is None:
         return ""
     return f"{value:.5g}" if len(f"{value:.5g}") < _NUMBER else f"{value:.3g}"

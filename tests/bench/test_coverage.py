@@ -8,6 +8,7 @@ import pytest
 from dpols.bench.coverage import cells as cells_module
 from dpols.bench.coverage import evaluate, markdown, quick_groups, to_dict
 from dpols.bench.coverage.designs import DESIGNS
+from dpols.bench.coverage.evaluation import _holds
 from dpols.inference import Inference
 
 
@@ -86,3 +87,17 @@ def test_populations_are_what_they_say(design):
     assert condition > 50.0 if design.ill_conditioned else condition < 2.0
     kurtosis = np.mean(errors**4) / np.mean(errors**2) ** 2
     assert kurtosis > 6.0 if design.errors != "normal" else kurtosis < 3.5
+
+
+@pytest.mark.parametrize(
+    ("covered", "runs", "holds"),
+    [(0, 1, True), (0, 3, False), (112, 127, True), (172, 200, False), (100, 100, True), (300, 300, False)],
+)
+def test_few_runs_are_judged_by_what_chance_would_do(covered, runs, holds):
+    assert _holds(covered / runs, runs) == holds
+
+
+def test_many_runs_are_judged_without_an_allowance():
+    assert _holds(0.931, 4000)
+    assert not _holds(0.929, 4000)
+    assert not _holds(0.981, 4000)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from inference_problems import BOUNDS, TRUTH, fitted, frame, least_squares, table
 
-from dpols import PrivateLinearRegression
+from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS, one_step
 from dpols.data import ArraySource, BoundedRows
 from dpols.errors import DataError, InferenceWarning, ModelFileError, ParameterError
-from dpols.inference import Estimate, Inference
+from dpols.inference import Estimate, Inference, infer
+from dpols.linalg import inverse_under_noise
 from dpols.privacy import PrivacyBudget, epsilon_of
 from dpols.randomness import streams
 from dpols.statistics import clipped_gradient_and_squares, counts_and_moments, gram
@@ -277,3 +278,99 @@ def test_a_model_file_with_a_spoilt_inference_is_refused(tmp_path):
     model.save(tmp_path / "model.json")
     with pytest.raises(ModelFileError):
         PrivateLinearRegression.load(tmp_path / "model.json")
+
+
+def alike(n=6000, *, seed=0, apart=0.06):
+    """Two features that are nearly alike, beside one of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 1.0, (n, 3))
+    X[:, 1] = np.clip(X[:, 0] + apart * rng.standard_normal(n), 0.0, 1.0)
+    return X, X @ [0.3, 0.1, -0.2] + 0.05 * rng.uniform(-1.0, 1.0, n)
+
+
+def inferred(gram_eigenvalues, *, seed=0):
+    """An inference whose released X'X has these eigenvalues, in stds of its noise, along the axes."""
+    d = len(gram_eigenvalues)
+    plan = one_step.plan(PrivacyBudget(1.0, 1e-6), n_rows=10**6, n_features=d, budget_share=0.5)
+    rng = np.random.default_rng(seed)
+    gram = np.diag(plan.gram_multiplier * np.asarray(gram_eigenvalues, dtype=float))
+    measured = one_step.Measured(
+        plan.releases,
+        theta=np.zeros((1, d)),
+        gram=gram[None],
+        counts=np.zeros((1, len(one_step.EDGES))),
+        moments=np.array([[0.0, 1e5]]),
+        residual_bound=np.ones(1),
+        gradient=plan.gradient_multiplier * rng.standard_normal((1, d)),
+        squares=np.array([1e4]),
+    )
+    bounds = Bounds([(-1.0, 1.0)] * d, (-1.0, 1.0))
+    row_map = bounds.row_map(n_features=d, columns=None, fit_intercept=False)
+    return infer(plan, measured, row_map, [f"x{i}" for i in range(d)], n_rows=10**6)
+
+
+def test_a_direction_that_is_unsure_takes_only_intervals_that_depend_on_it():
+    found = inferred([4.0, 50.0, 50.0])
+    for target in ("data", "population"):
+        assert list(np.isnan(found.standard_errors(target))) == [True, False, False]
+        assert list(np.isnan(found.p_values(target))) == [True, False, False]
+        assert found.why_empty(target)[0].startswith("x0: along some direction")
+    weights = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.01, 1.0, 0.0], [0.05, 1.0, 0.0]])
+    stderr, _ = found.of_combinations(weights, target="data")
+    assert list(np.isnan(stderr)) == [True, False, False, True]
+    # A new observation has a variance of its own, beside which that of the coefficients may be small.
+    new = found.predict_interval(np.array([[0.05, 1.0, 0.0]]))
+    assert np.isfinite(new.lower).all()
+    assert inferred([6.0, 50.0, 50.0]).why_empty() == ()
+    assert inferred([2.0, 50.0, 50.0]).reasons
+
+
+def test_what_many_directions_must_reach_grows_with_their_number():
+    assert not np.isnan(inferred([6.0] * 8).standard_errors("data")).any()
+    assert np.isnan(inferred([6.0] * 30).standard_errors("data")).all()
+
+
+@pytest.mark.extras
+def test_a_summary_and_a_warning_name_the_coefficients_without_intervals():
+    X, y = alike()
+    bounds = Bounds([(0.0, 1.0)] * 3, (-1.0, 1.0))
+    for seed in range(20):
+        model = fitted(X, y, bounds=bounds, epsilon=6.0, numeric="float", random_state=seed)
+        empty = np.isnan(model.inference_.standard_errors())
+        if not model.inference_.reasons and list(empty) == [True, True, False, False]:
+            break
+    else:
+        pytest.fail("no fit had intervals for some coefficients only")
+    with pytest.warns(InferenceWarning, match="x0, x1: along some direction"):
+        assert np.isnan(model.conf_int()[:2]).all()
+    with pytest.warns(InferenceWarning, match="1 of 2 rows"):
+        model.predict_interval(np.array([[1.0, 0.0, 0.5], [0.5, 0.5, 0.5]]), of="mean")
+    assert "No interval of x0, x1:" in " ".join(str(model.summary()).split())
+    assert [row.lower is None for row in model.summary().rows] == list(empty)
+    found = model.inference_
+    assert (np.abs(found.estimate - [0.3, 0.1, -0.2, 0.0])[2:] < 5.0 * found.standard_errors()[2:]).all()
+
+
+@pytest.mark.parametrize("values", [[8.0, 40.0, 40.0], [12.0] * 6])
+def test_the_inverse_is_free_of_what_noise_adds(values):
+    rng = np.random.default_rng(3)
+    d, exact = len(values), 1.0 / np.asarray(values)
+    plain, found = [], []
+    for _ in range(20_000):
+        drawn = rng.standard_normal((d, d))
+        noisy = np.diag(values) + (drawn + drawn.T) / 2.0
+        plain.append(np.diag(np.linalg.inv(noisy)))
+        _, vectors, inverses = inverse_under_noise(noisy, 1.0)
+        found.append(np.einsum("ij,j,ij->i", vectors, inverses, vectors))
+    error, before = (np.abs(np.mean(each, axis=0) / exact - 1.0)[0] for each in (found, plain))
+    assert before > 0.015
+    assert error < 0.3 * before
+
+
+def test_p_values_agree_with_intervals():
+    for target in ("data", "population"):
+        found = made_up((1.0, 0.3))
+        p = found.p_values(target)
+        for i, value in enumerate(p):
+            limits = found.conf_int(value, target=target)[i]
+            assert np.abs(limits).min() == pytest.approx(0.0, abs=1e-6)

@@ -63,7 +63,7 @@ def test_the_frame_has_a_row_for_each_coefficient():
     ).fit(frame(), "pay")
     shown = model.summary().to_frame()
     assert list(shown.index) == ["age", "hours", "intercept"]
-    assert list(shown.columns) == ["coef", "std err", "privacy", "[0.025", "0.975]"]
+    assert list(shown.columns) == ["coef", "std err", "privacy", "P>|t|", "[0.025", "0.975]"]
     np.testing.assert_allclose(shown[["[0.025", "0.975]"]], model.conf_int())
     assert np.isnan(model.summary().to_frame().to_numpy()).sum() == 0
 
