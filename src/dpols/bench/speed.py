@@ -26,6 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SHAPES = ((57_247, 27), (500_000, 77), (1_000_000, 50))
 QUICK_SHAPES = ((20_000, 10), (57_247, 27))
 _BLOCK = 4096
+_PAUSE = 0.05
 _OURS = ("default", "default_feature_bounds", "default_exact", "ihm")
 _OTHERS = ("linear_regression", "ridge_cholesky", "explicit_sketch")
 _KEY = """\
@@ -127,10 +128,14 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
 
 
 def median_seconds(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Run the contenders in turn, again and again, so that a slow moment hits all of them; return their medians."""
+    """Run the contenders in turn, again and again, so that a slow moment hits all of them; return their medians.
+
+    Threads of BLAS spin on for a while when their work is done; a pause keeps them from slowing the next contender.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeats):
         for name, work in contenders.items():
+            time.sleep(_PAUSE)
             start = time.perf_counter()
             work()
             seconds[name].append(time.perf_counter() - start)
