@@ -37,6 +37,7 @@ _MOST_UNSURE = 0.03  # share of an interval's variance that may come from other 
 _FAR_OFF = 4.0  # stds of noise by which residuals beyond the last edge stand out
 _MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
 _LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is made of it
+_LISTED = 8  # names in a reason
 _KNOWN = 1e12  # degrees of freedom of a variance that is known
 _REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
 UNSURE = "along some direction the features vary too little against the noise"
@@ -339,7 +340,14 @@ def _population_reasons(variance: Estimate, rows_per_unit: int) -> tuple[str, ..
 
 
 def _listed(names: Sequence[str], chosen: Array) -> str:
-    return ", ".join(name for name, here in zip(names, chosen, strict=True) if here)
+    listed = [name for name, here in zip(names, chosen, strict=True) if here]
+    if len(listed) == len(names) > 1:
+        return "any coefficient"
+    return (
+        ", ".join(listed)
+        if len(listed) <= _LISTED
+        else f"{', '.join(listed[:_LISTED])} and {len(listed) - _LISTED} more"
+    )
 
 
 def _forms(weights: Array, matrix: Array) -> Array:

@@ -60,9 +60,9 @@ _STYLE = """
 .dpols-summary tr{border-color:#30363d}.dpols-summary .bad{color:#ff8a80}}
 @media (max-width:32rem){.dpols-summary{font-size:13px}.dpols-summary th,.dpols-summary td{padding:.2em .35em}
 .dpols-summary .coefs,.dpols-summary .coefs thead,.dpols-summary .coefs tbody{display:block}
-.dpols-summary .coefs tr{display:grid;grid-template-columns:repeat(6,minmax(max-content,1fr))}
-.dpols-summary .coefs th,.dpols-summary .coefs td{font-size:12px;padding:.15em .1em}
-.dpols-summary .coefs th:first-child{grid-column:1/-1}.dpols-summary .coefs th:empty{display:none}}
+.dpols-summary .coefs tr{display:grid;grid-template-columns:repeat(6,minmax(0,1fr))}
+.dpols-summary .coefs th,.dpols-summary .coefs td{font-size:11px;padding:.15em .1em}
+.dpols-summary .coefs th:first-child{grid-column:1/-1;font-size:12px}.dpols-summary .coefs th:empty{display:none}}
 """.strip()
 
 
