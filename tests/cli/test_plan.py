@@ -1,8 +1,12 @@
 """``dpols plan``: expected accuracy before anything is spent."""
 
 import json
+import re
 
 import pytest
+
+from dpols.planning.accuracy import AccuracyPlan
+from dpols.planning.simulation import PlannedRow
 
 pytest.importorskip("typer")
 pytestmark = pytest.mark.extras
@@ -58,6 +62,28 @@ def test_a_picture(dpols, tmp_path):
     assert (tmp_path / "p.png").stat().st_size > 10_000
 
 
+def test_a_page_to_hand_on(dpols, tmp_path):
+    arguments = ("plan", "--rows", 4000, "--features", 2, "--epsilon", "0.3,3", "--methods", "adaptive,ihm", *FEW)
+    done = dpols(*arguments, "--report", tmp_path / "plan.html")
+    page = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert f"Page: {tmp_path / 'plan.html'}" in done.out
+    numbers = json.loads(dpols(*arguments, "--json").out)
+    for row in numbers["rows"]:
+        assert f"<td>{row['r_squared']:.3f}</td>" in page
+    said = numbers["recommendation"]["reason"].replace("R^2", "R\u00b2")
+    assert said[1:] in page
+    assert page.count('class="best"') == 2  # one for each epsilon
+    assert "<script" not in page
+    assert "http" not in page
+
+
+def test_what_stands_on_a_page_is_escaped():
+    row = PlannedRow("<i>", 1.0, 1e-6, 1000, 0.1, 0.0, 0.6, 0.4, 0.1, None, "a < b")
+    page = AccuracyPlan((row,), 1000, 3, "<b>", 0.5, 2, left_out=(("<u>", "c > d"),)).to_html()
+    assert not {"<i>", "<b>bounds", "<u>"} & set(re.findall(r"<[a-z]+>", page.replace("<b>0.400</b>", "")))
+    assert "a &lt; b" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -75,6 +101,7 @@ def test_a_picture(dpols, tmp_path):
         (("--features", 2, "--want-width", 1, "--epsilon", "1,2"), "one number"),
         (("--rows", 100, "--features", 2, "--want-width", 1, "--methods", "ihm,adassp"), "one method"),
         (("--rows", 100, "--features", 2, "--want-width", 1, "--plot", "a.png"), "--plot"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--report", "a.html"), "--report"),
         (("--rows", 100, "--features", 2, "--target", "pay"), "--target"),
     ],
 )

@@ -14,7 +14,7 @@ from .bench_paper import numbers, split_list
 from .bounds_file import read_feature_map
 from .console import out, print_table
 from .console import progress as watched
-from .output import check_output
+from .output import check_output, write_text
 
 if TYPE_CHECKING:
     from ..planning import AccuracyPlan, Answer, Assumptions
@@ -62,6 +62,7 @@ def plan(
     trials: Annotated[int, typer.Option(min=2, help="Simulated fits for each number.")] = 40,
     seed: Annotated[int, typer.Option(min=0, help="What determines the simulation.")] = 0,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to write: .png, .svg or .pdf.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="HTML", help="Page to write, to hand on.")] = None,
     json: given.Json = False,
 ) -> None:
     """Say what accuracy to expect of private fits, by simulation, before anything is spent.
@@ -90,8 +91,10 @@ def plan(
     if want_r_squared is not None or want_width is not None:
         if want_r_squared is not None and want_width is not None:
             raise ParameterError("give one of --want-r-squared and --want-width, not both.")
-        if plot is not None:
-            raise ParameterError("--plot shows a plan over epsilons; leave out --want-r-squared and --want-width.")
+        if plot is not None or report is not None:
+            raise ParameterError(
+                "--plot and --report show a plan over epsilons; leave out --want-r-squared and --want-width."
+            )
         wanted: dict[str, float | None] = {"wanted_r_squared": want_r_squared, "interval_width": want_width}
         answer = _answer(rows, epsilons, names, wanted, common)
         if json:
@@ -104,6 +107,8 @@ def plan(
     if plot is not None:
         check_output(plot, option="--plot")
         _check_picture(plot)
+    if report is not None:
+        check_output(report, option="--report")
     with _bar() as show:
         found = plan_accuracy(
             n=rows,
@@ -115,43 +120,30 @@ def plan(
         )
     if plot is not None:
         found.save_plot(plot)
+    if report is not None:
+        write_text(report, [found.to_html()])
     if json:
         typer.echo(json_format.dumps(found.to_dict(), indent=2))
     else:
         show_plan(found)
         if plot is not None:
             out.print(f"Picture: {plot}", soft_wrap=True)
+        if report is not None:
+            out.print(f"Page: {report}", soft_wrap=True)
 
 
 def show_plan(found: "AccuracyPlan") -> None:
     """Print a plan in 80 columns."""
+    from ..planning.page import COLUMNS, MEANINGS, details
+
     out.print(f"{found.n_rows:,} rows with {found.n_features} features, delta = {found.rows[0].delta:.3g}")
     out.print(f"assumed: {found.assumed}\n", soft_wrap=True)
-    reasons = list(dict.fromkeys(row.no_interval_because for row in found.rows if row.no_interval_because))
-    marks = {reason: f"({i})" for i, reason in enumerate(reasons, 1)}
-    lines = [
-        (
-            row.method,
-            f"{row.epsilon:g}",
-            f"{row.r_squared:.3f}",
-            f"{row.mean_squared_error:.3f}",
-            f"{row.excess_risk:.2g}",
-            f"{row.coefficient_error:.2g}",
-            marks[row.no_interval_because or ""] if row.interval_width is None else f"{row.interval_width:.2g}",
-        )
-        for row in found.rows
-    ]
-    columns = ("method", ">epsilon", ">R^2", ">error", ">excess", ">slope error", ">interval")
-    print_table(f"What to expect of {found.trials} fits each", columns, lines)
-    out.print(
-        "error: mean squared, on fresh rows; excess: what privacy adds to it; both as shares of the target's variance. "
-        "slope error and interval (95%, full width): in stds of the target for each std of the feature. Intervals are "
-        "those of a fit with inference, which pays half of its squared budget for them."
-    )
-    for reason, mark in marks.items():
-        out.print(f"{mark} no interval: {reason}", soft_wrap=True)
-    for name, reason in found.left_out:
-        out.print(f"Left out: {name}: {reason}", soft_wrap=True)
+    lines, notes = details(found)
+    aligned = (COLUMNS[0], *(f">{name}" for name in COLUMNS[1:]))
+    print_table(f"What to expect of {found.trials} fits each", aligned, lines)
+    out.print(MEANINGS)
+    for note in notes:
+        out.print(note, soft_wrap=True)
     out.print(f"\nR^2 without privacy: {found.nonprivate_r_squared:.3f}")
     out.print(f"Recommendation: {found.recommendation.reason}")
     out.print(found.note)

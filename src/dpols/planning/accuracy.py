@@ -98,6 +98,12 @@ class AccuracyPlan:
             "note": self.note,
         }
 
+    def to_html(self) -> str:
+        """Return the plan as one HTML page to hand on, which needs no other file."""
+        from .page import to_html
+
+        return to_html(self)
+
     def save_plot(self, path: "Path | str") -> None:
         """Draw R^2 and interval width against epsilon (extra ``plots``)."""
         from .plot import save_plot

@@ -35,8 +35,8 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
     _draw(left, plan, "r_squared")
     left.axhline(plan.nonprivate_r_squared, color=MUTED, ls="--", lw=1.3)
     note = {"textcoords": "offset points", "fontsize": 9, "color": MUTED}
-    at = plan.epsilons[0], plan.nonprivate_r_squared
-    left.annotate("least squares, not private", at, xytext=(2, 5), **note)
+    at = plan.epsilons[-1], plan.nonprivate_r_squared
+    left.annotate("least squares, not private", at, xytext=(0, 5), ha="right", **note)
     # Fits far worse than a constant would flatten everything else.
     lowest = min(row.r_squared for row in plan.rows)
     top = max(plan.nonprivate_r_squared, 0.02)
