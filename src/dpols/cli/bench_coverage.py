@@ -60,15 +60,14 @@ def coverage(
 
 
 def _show(found: dict[str, Any]) -> None:
-    columns = ("design", ">n", ">d", ">eps", ">slopes", ">intercept", ">population", ">data", ">oracle", "")
+    columns = ("design", ">n", ">d", ">eps", ">printed", ">population", ">data", ">oracle", "")
     rows = [
         (
-            row["design"],
+            row["design"].replace(" conditioned", ""),
             f"{row['n_rows']:,}",
             str(row["n_features"]),
             f"{row['epsilon']:g}",
-            f"{row['printed_slopes']:.0%}",
-            f"{row['printed_intercepts']:.0%}",
+            f"{row['printed_slopes']:.0%}, {row['printed_intercepts']:.0%}",
             *("" if row[name] is None else f"{row[name]:.1%}" for name in ("population", "data")),
             "" if row["width_over_oracle"] is None else f"{row['width_over_oracle']:.2f}",
             "" if row["holds"] else "FAILS",
@@ -77,7 +76,8 @@ def _show(found: dict[str, Any]) -> None:
     ]
     print_table("How often 95% intervals cover", columns, rows)
     console.print(
-        "slopes, intercept: share that have intervals; oracle: width over that with known X'X and residual variance"
+        "printed: share of slopes and of intercepts with an interval; oracle: width over that with known X'X and "
+        "residual variance"
     )
     console.print(
         f"No intervals in {found['share_without_intervals']:.0%} of all fits, and in all fits of "
