@@ -112,8 +112,8 @@ class Inference:
             return ()
         unsure = self._unsure(np.eye(len(self.names)))
         return (
-            *((f"{_listed(self.names, unsure)}: {UNSURE}",) if unsure.any() else ()),
-            *((f"{_listed(self.names, empty & ~unsure)}: {_HIDDEN}",) if (empty & ~unsure).any() else ()),
+            *((f"{_listed(self.names, unsure)}: {UNSURE}; {_REMEDY}",) if unsure.any() else ()),
+            *((f"{_listed(self.names, empty & ~unsure)}: {_HIDDEN}; {_REMEDY}",) if (empty & ~unsure).any() else ()),
         )
 
     def r_squared(self, alpha: float = 0.05) -> tuple[float, float, float] | None:

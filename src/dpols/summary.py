@@ -187,7 +187,7 @@ def summarise(
     ]
     if inference is not None:
         facts += [
-            ("Std errors", "none" if reasons else _ERRORS[target]),
+            ("Std errors", "none" if np.isnan(inference.standard_errors(target)).all() else _ERRORS[target]),
             ("R-squared", _fact(inference.r_squared(alpha), alpha)),
             ("Residual variance", _fact(inference.residual_variance.with_limits(alpha), alpha)),
         ]
