@@ -217,7 +217,7 @@ def test_a_release_that_was_not_charged_is_refused(monkeypatch):
 
     monkeypatch.setattr(PaidBounds, "releases", cheap)
     PrivateLinearRegression(1.0, 1e-6, PaidBounds(), random_state=0).fit(table, "y")
-    monkeypatch.setattr("dpols.fitting.release_bounds", dear)
+    monkeypatch.setattr("dpols.fitting.running.release_bounds", dear)
     with pytest.raises(BudgetExceeded):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds(), random_state=0).fit(table, "y")
 

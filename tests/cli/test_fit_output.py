@@ -214,12 +214,12 @@ def test_an_existing_file_stays_until_it_is_replaced(fit, csv, ledger):
 def test_an_interrupt_says_what_it_cost_and_leaves_no_file(csv, bounds, budget, ledger):
     code = """
 import sys, time
-import dpols.fitting
+import dpols.fitting.running
 from dpols.cli import main
 def reading(prepared, bits):
     print("reading", flush=True)
     time.sleep(60)
-dpols.fitting._run = reading
+dpols.fitting.running._run = reading
 main(sys.argv[1:])
 """
     command = (

@@ -19,7 +19,7 @@ from dpols.privacy import GaussianRelease
 VICTIM = """
 import sys, time
 import numpy as np
-import dpols.fitting as fitting
+import dpols.fitting.running as fitting
 from dpols import Bounds, PrivateLinearRegression
 reserve = fitting.BudgetLedger.reserve
 def hang_after(self, *args, **kwargs):

@@ -290,9 +290,9 @@ BUGS = (
         "rule of delta",
         (
             Edit(
-                "fitting.py",
+                "fitting/preparing.py",
                 "budget = request.budget(source.n_rows)",
-                "budget = request.budget(int(source.total(lambda X, y: (np.isfinite(y).sum(),)).values[0]))",
+                "budget = request.budget(int(source.total(lambda X, y: ((y == y).sum(),)).values[0]))",
             ),
         ),
     ),

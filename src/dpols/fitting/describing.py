@@ -1,0 +1,111 @@
+"""What a fit's releases say, in the units of the data: coefficients, inference and the report."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import names_of
+from ..bounds_advice import advice_on_room, advice_on_spread, room_for_width
+from ..data import Bounds, RowMap
+from ..feature_map import FeatureMap
+from ..inference import Inference, infer
+from ..report import Coefficient, PrivacyReport, release_lines, verdict_of
+from ..versions import versions
+from .preparing import Prepared
+from .running import Outcome
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
+    """Return the released coefficients in the units of the data, the intercept last."""
+    matrix, offset = outcome.row_map.coefficient_map()
+    return np.asarray(matrix @ outcome.fit.theta[0] + offset)
+
+
+def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Inference | None:
+    """Return what the fit says of its coefficients, where that was paid for."""
+    if prepared.one_step is None or outcome.measured is None:
+        return None
+    return infer(
+        prepared.one_step,
+        outcome.measured,
+        outcome.row_map,
+        [*names, "intercept"][: outcome.row_map.n_coordinates],
+        n_rows=prepared.source.n_rows,
+        rows_per_unit=prepared.request.rows_per_unit,
+    )
+
+
+def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
+    """Describe a fit whose features have these names."""
+    method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
+    matrix, _ = row_map.coefficient_map()
+    constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
+    stddevs: list[float | None] = [None] * len(matrix)
+    verdict = verdict_of(np.nan, np.nan)
+    if method.evidence is not None:
+        evidence = method.evidence(plan, fit, 0, constant)
+        with np.errstate(invalid="ignore"):  # a covariance may be infinite
+            variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
+        stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
+        verdict = verdict_of(evidence.risk_change, evidence.risk_change_stddev)
+    values = coefficients_of(prepared, outcome)
+    count = len(names) + (row_map.intercept is not None)
+    return PrivacyReport(
+        method=method.name,
+        title=method.title,
+        reference=method.reference,
+        numeric=prepared.numeric,
+        seeded=outcome.seeded,
+        accounting=prepared.request.accounting,
+        relation=str(prepared.relation),
+        asked=prepared.budget,
+        spent_epsilon=outcome.spent_epsilon,
+        certified_delta=outcome.certified_delta,
+        n_rows=prepared.source.n_rows,
+        n_features=row_map.n_coordinates,
+        lines=release_lines((*outcome.paid_names, *names_of(plan, fit)), (*outcome.paid, *fit.releases)),
+        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
+        assumed_public=(
+            "the number of rows and the column names",
+            "the declared bounds and every parameter of the estimator",
+        ),
+        coefficients=tuple(
+            Coefficient(name, float(value), stddev)
+            for name, value, stddev in zip([*names, "intercept"][:count], values[:count], stddevs, strict=False)
+        ),
+        verdict=verdict[0],
+        verdict_reason=verdict[1],
+        unit=prepared.request.unit,
+        rows_per_unit=prepared.request.rows_per_unit,
+        bounds_origin=outcome.bounds.origin,
+        advice=_advice(prepared, outcome),
+        staged=fit.stages is not None,
+        versions=versions(),
+    )
+
+
+def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
+    """Return what public and released numbers say of the bounds."""
+    room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
+    return (*advice_on_room(room), *(advice_on_spread(outcome.spread) if outcome.spread is not None else ()))
+
+
+def _bounds_text(
+    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None
+) -> tuple[tuple[str, str], ...]:
+    rows: list[tuple[str, str]] = []
+    if feature_map is not None:
+        rows += feature_map.describe()
+    elif bounds.features is not None:
+        pairs = bounds.features.values() if isinstance(bounds.features, Mapping) else bounds.features
+        keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
+        rows += [(str(key), f"[{low:g}, {high:g}]") for key, (low, high) in zip(keys, pairs, strict=True)]
+    rows.append(("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}]"))
+    unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
+    rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
+    if row_map.intercept is not None:
+        rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))
+    return tuple(rows)

@@ -1,0 +1,82 @@
+"""What a user asks of a fit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..algorithms import algorithm, one_step
+from ..algorithms.options import share as checked_share
+from ..data import Bounds
+from ..errors import BoundsError, ParameterError
+from ..feature_map import FeatureMap, mapped_bounds
+from ..paid_bounds import PaidBounds
+from ..privacy import PrivacyBudget
+from ..privacy.budget import delta_from_rule
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks of a fit, as the parameters of an estimator say it; checked as far as no data is needed."""
+
+    epsilon: Any
+    delta: Any
+    bounds: Any
+    feature_map: FeatureMap | None = None
+    fit_intercept: bool = True
+    method: str = "adaptive"
+    numeric: str = "auto"
+    accounting: str = "exact"
+    neighbours: str = "zero-out"
+    options: Any = None
+    bad_rows: str = "raise"
+    unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
+    rows_per_unit: int = 1
+    count_clipped: bool = False
+    inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+
+    def __post_init__(self) -> None:
+        one_of("numeric", self.numeric, ("auto", "exact", "float"))
+        one_of("bad_rows", self.bad_rows, ("raise", "zero"))
+        algorithm(self.method)
+        if not isinstance(self.feature_map, FeatureMap | None):
+            raise ParameterError(
+                f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
+            )
+
+    @property
+    def inference_share(self) -> float | None:
+        """Share of the squared budget that is spent on intervals; None for none."""
+        if isinstance(self.inference, bool):
+            return one_step.DEFAULT_SHARE if self.inference else None
+        return checked_share("inference", self.inference)
+
+    def budget(self, n_rows: int) -> PrivacyBudget:
+        """Return the budget for a table of that many rows."""
+        for name in ("epsilon", "delta"):
+            if getattr(self, name) is None:
+                raise ParameterError(f"{name} is required: pass {name}=... .")
+        return PrivacyBudget(
+            self.epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
+        )
+
+    def declared_bounds(self) -> Bounds | PaidBounds:
+        """Return the bounds, or say that they are required."""
+        if self.feature_map is not None:
+            if isinstance(self.bounds, PaidBounds):
+                raise BoundsError("PaidBounds cannot go with a feature_map, whose ranges are those of the features.")
+            return mapped_bounds(self.feature_map, self.bounds)
+        if self.bounds is None:
+            raise BoundsError(
+                "bounds is required: pass bounds=dpols.Bounds(features=..., target=...) with ranges that are public "
+                "knowledge. They are never read from the data, since that would leak it."
+            )
+        if not isinstance(self.bounds, Bounds | PaidBounds):
+            raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
+        return self.bounds
+
+
+def one_of(name: str, value: Any, allowed: Any) -> Any:
+    """Return ``value`` as a member of ``allowed``, or say what is."""
+    for member in allowed:
+        if value == member:
+            return member
+    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")
