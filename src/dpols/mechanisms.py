@@ -77,7 +77,7 @@ class Channel:
         """
         self._record(GaussianRelease(multiplier))
         shape = statistic.value.shape[1:] if statistic.value.ndim > 1 else statistic.value.shape
-        return _in_units(statistic, statistic.value + self._noise(statistic, multiplier, shape))
+        return _in_units(statistic, _with_room(statistic.value) + self._noise(statistic, multiplier, shape))
 
     def symmetric_gaussian(self, gram: Statistic, *, multiplier: float) -> Array:
         """Release a symmetric matrix plus symmetric noise whose off-diagonal variance is half that of the diagonal.
@@ -93,7 +93,7 @@ class Channel:
         noise = np.zeros((self.trials, d, d), dtype=diagonal.dtype)
         noise[:, range(d), range(d)] = diagonal
         noise[:, upper[0], upper[1]] = noise[:, upper[1], upper[0]] = beside
-        return _in_units(gram, gram.value + noise)
+        return _in_units(gram, _with_room(gram.value) + noise)
 
     def eigenvalue(self, gram: Statistic, which: Extreme, *, multiplier: float) -> Array:
         """Release an extreme eigenvalue plus Gaussian noise; one row moves it by at most the sensitivity."""
@@ -182,6 +182,14 @@ class Channel:
         return np.stack([scaled * standard_normal(bits, shape) for bits in self._bits])
 
 
+def _with_room(values: Array) -> Array:
+    """Return values to which noise can be added: Python integers where 64 bits might not hold the sum."""
+    if values.dtype.kind == "f":
+        return values
+    fits = values.dtype == np.int64 and values.max(initial=0) < 1 << 62 and values.min(initial=0) > -(1 << 62)
+    return values if fits else values.astype(object)
+
+
 def _in_units(statistic: Statistic, noisy: Array) -> Array:
     """Return noisy values, of which the first axis is that of trials, as real numbers."""
     unit = np.reshape(statistic.unit, (-1,) + (1,) * (noisy.ndim - 1))
@@ -198,7 +206,7 @@ def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
     if not max(upper - nearest, nearest - lower) <= 0.5 * error:
         raise DataError("an eigenvalue cannot be certified in double precision; use numeric='float' for so many rows.")
     # The true eigenvalue moves by the Gram matrix's sensitivity, each certified value is off by at most half the error.
-    return Statistic(np.array([nearest]), gram.sensitivity + error, gram.unit), error
+    return Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.unit), error
 
 
 def _whole_numbered_shifts(gram: Statistic, floor: float, known: Array) -> list[int]:
