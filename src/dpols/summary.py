@@ -191,7 +191,6 @@ def summarise(
             ("R-squared", _fact(inference.r_squared(alpha), alpha)),
             ("Residual variance", _fact(inference.residual_variance.with_limits(alpha), alpha)),
         ]
-    warning = "NOT PRIVATE: the fit was seeded, so anyone who knows the seed can remove the noise."
     if inference is None or reasons:
         rows = tuple(
             CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None) for c in report.coefficients
@@ -201,7 +200,7 @@ def summarise(
         rows = _rows(inference, alpha, target)
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
         notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP)
-    return Summary(alpha, target, rows, tuple(facts), warning if report.seeded else None, notes)
+    return Summary(alpha, target, rows, tuple(facts), report.alarm, notes)
 
 
 def _rows(inference: Inference, alpha: float, target: Target) -> tuple[CoefficientRow, ...]:

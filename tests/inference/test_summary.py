@@ -57,6 +57,15 @@ def test_names_are_shown_whole_and_escaped_in_html_and_cut_in_text():
 
 
 @pytest.mark.extras
+@pytest.mark.filterwarnings("ignore::dpols.errors.NotPrivateWarning")
+def test_bounds_from_the_data_are_said_not_to_be_private():
+    bounds = Bounds.from_data(frame(), target="pay", unsafe_from_data=True)
+    summary = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds).fit(frame(), "pay").summary()
+    assert "NOT PRIVATE: the bounds were read from the data" in str(summary)
+    assert "NOT PRIVATE" in summary.to_html()
+
+
+@pytest.mark.extras
 def test_the_frame_has_a_row_for_each_coefficient():
     model = PrivateLinearRegression(
         epsilon=3.0, delta=1e-6, bounds=Bounds({"age": (18, 90), "hours": (0, 60)}, (0, 100)), inference=True
