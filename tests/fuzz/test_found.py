@@ -160,15 +160,31 @@ def test_numbers_beyond_doubles_are_refused(kind, where):
         model(bad_rows="zero").fit(X, y)
 
 
-def test_long_doubles_beyond_doubles_are_infinite_and_no_warning_tells():
+@pytest.mark.parametrize("kind", ["array", "frame", "series", "file"])
+def test_long_doubles_beyond_doubles_are_infinite_and_no_warning_tells(kind, tmp_path):
     X, y = rows()
     long, infinite = X.astype(np.longdouble), X.copy()
     long[3, 0], infinite[3, 0] = np.longdouble("1e4000"), np.inf
     if np.isinf(long[3, 0]):
         pytest.skip("long doubles are doubles here")
+    data = long, y
+    if kind == "frame":
+        data = pytest.importorskip("pandas").DataFrame(long), y
+    elif kind == "series":
+        data, infinite = (X, pytest.importorskip("pandas").Series(y.astype(np.longdouble))), X.copy()
+        data[1][3], infinite[3, 0] = np.longdouble("1e4000"), np.inf
+    elif kind == "file":
+        pytest.importorskip("pyarrow")
+        columns = [(f"x{i}", np.longdouble) for i in range(X.shape[1])]
+        table = np.empty(len(y), dtype=[*columns, ("y", float)])
+        for i, (name, _) in enumerate(columns):
+            table[name] = long[:, i]
+        table["y"] = y
+        np.save(tmp_path / "rows.npy", table)
+        data = read(tmp_path / "rows.npy", target="y"), None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = model(bad_rows="zero").fit(long, y)
+        found = model(bad_rows="zero").fit(*data)
     np.testing.assert_array_equal(found.coef_, model(bad_rows="zero").fit(infinite, y).coef_)
 
 

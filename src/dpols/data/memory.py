@@ -129,9 +129,9 @@ def real_numbers(values: Any, name: str) -> Array:
     if array.dtype in (np.dtype(np.float64), np.dtype(np.float32)):
         return array
     try:
-        if hasattr(values, "isna"):  # a pandas column, which may hold its own kind of missing value
-            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
+            if hasattr(values, "isna"):  # a pandas column, which may hold its own kind of missing value
+                return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
             return array.astype(np.float64)
     except (ValueError, OverflowError):
         raise DataError(f"{name} must hold numbers; could not convert {array.dtype} to float.") from None
@@ -162,7 +162,8 @@ def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
         block = table.iloc[start:stop] if whole else table.iloc[start:stop, wanted]
         if all(kind == np.float64 for kind in kinds) or all(kind == np.float32 for kind in kinds):
             return np.asarray(block)
-        return np.asarray(block.to_numpy(dtype=np.float64, na_value=np.nan))
+        with np.errstate(over="ignore"):
+            return np.asarray(block.to_numpy(dtype=np.float64, na_value=np.nan))
 
     return read
 

@@ -40,7 +40,8 @@ def batches(
 
 def _columns(block: Array, names: Sequence[str]) -> Array:
     if block.dtype.names is not None:
-        return np.stack([np.asarray(block[name], dtype=np.float64) for name in names], axis=1)
+        with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
+            return np.stack([np.asarray(block[name], dtype=np.float64) for name in names], axis=1)
     wanted = [int(name[1:]) for name in names]
     first = wanted[0]
     side_by_side = wanted == list(range(first, first + len(wanted)))
