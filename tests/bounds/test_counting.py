@@ -102,7 +102,7 @@ def test_counts_are_those_of_numpy():
 @every_numeric
 def test_bad_rows_are_refused_or_counted_nowhere(numeric):
     table = np.array([[0.1, 1.0, 1.0], [np.nan, 1.0, 1.0], [0.1, 1.0, np.inf]])
-    with pytest.raises(DataError, match="2 of 3 rows"):
+    with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         value_counts(unbounded(table, numeric, bad_rows="raise"), EDGES)
     counted = value_counts(unbounded(table, numeric), EDGES)
     assert (counted.value * counted.unit).sum() == 3

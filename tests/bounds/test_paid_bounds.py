@@ -249,5 +249,5 @@ def test_columns_must_be_those_of_the_data_and_nothing_is_released_if_not():
     with pytest.raises(BoundsError, match="has 1 bounds"):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds(features=[None])).fit(table.drop(columns="y"), table["y"])
     table.loc[3, "income"] = np.nan
-    with pytest.raises(DataError, match="1 of 100 rows"):
+    with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds()).fit(table, "y")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dpols import Bounds, DpolsError, PrivateLinearRegression, randomness
+from dpols import Bounds, DpolsError, PaidBounds, PrivateLinearRegression, randomness
 from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
@@ -56,11 +56,11 @@ def with_cell(value, *, column):
 
 
 ROWS = {
-    "nan": (lambda: with_cell(np.nan, column=1), DataError, "NaN or infinity in 1 of 60 rows.*bad_rows='zero'"),
-    "infinity": (lambda: with_cell(np.inf, column=2), DataError, "NaN or infinity in 1 of 60 rows"),
-    "minus infinity": (lambda: with_cell(-np.inf, column=0), DataError, "NaN or infinity in 1 of 60 rows"),
-    "nan target": (lambda: with_cell(np.nan, column="y"), DataError, "NaN or infinity in 1 of 60 rows"),
-    "infinite target": (lambda: with_cell(np.inf, column="y"), DataError, "NaN or infinity in 1 of 60 rows"),
+    "nan": (lambda: with_cell(np.nan, column=1), DataError, "Input contains NaN or infinity, and.*bad_rows='zero'"),
+    "infinity": (lambda: with_cell(np.inf, column=2), DataError, "Input contains NaN or infinity, and"),
+    "minus infinity": (lambda: with_cell(-np.inf, column=0), DataError, "Input contains NaN or infinity, and"),
+    "nan target": (lambda: with_cell(np.nan, column="y"), DataError, "Input contains NaN or infinity, and"),
+    "infinite target": (lambda: with_cell(np.inf, column="y"), DataError, "Input contains NaN or infinity, and"),
     "float32 nan": (lambda: (with_cell(np.nan, column=1)[0].astype(np.float32), table()[1]), DataError, "NaN"),
     "one-dimensional X": (lambda: (table()[0][:, 0], table()[1]), DataError, "Expected 2D array, got 1D.*X must have"),
     "three-dimensional X": (lambda: (table()[0][None], table()[1]), ValueError, "dim 3"),
@@ -204,7 +204,7 @@ class TestTables:
 
     def test_missing_values(self, make):
         b = [None, math.nan, *table()[0][2:, 1].tolist()]
-        with pytest.raises(DataError, match="NaN or infinity in 2 of 60 rows"):
+        with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
             model(bounds=self.bounds()).fit(make(self.columns(b=b)), "y")
 
     def test_no_rows(self, make):
@@ -234,6 +234,33 @@ class TestTables:
             model().fit(pandas.DataFrame(table()[0], columns=["a", "a", "b"]), table()[1])
 
 
+@pytest.mark.parametrize("changes", [{}, {"count_clipped": True}, {"bounds": PaidBounds()}], ids=repr)
+def test_an_error_tells_neither_which_rows_are_bad_nor_how_many(changes):
+    X, y = table()
+    told = set()
+    for rows in ([0], [17], [3, 4, 59]):
+        bad = X.copy()
+        bad[rows, 1] = np.nan
+        with pytest.raises(DataError) as caught:
+            model(**changes).fit(bad, y)
+        told.add(str(caught.value))
+    (message,) = told
+    assert not any(character.isdigit() for character in message)
+
+
+def test_neither_does_one_of_missing_ids():
+    X, y = table()
+    told = set()
+    for rows in ([0], [3, 4, 59]):
+        ids = np.arange(60.0)
+        ids[rows] = np.nan
+        with pytest.raises(DataError, match="the id of a unit is missing") as caught:
+            model(max_rows_per_unit=1).fit(X, y, groups=ids)
+        told.add(str(caught.value))
+    (message,) = told
+    assert not any(character.isdigit() for character in message)
+
+
 @pytest.mark.extras
 def test_missing_values_of_nullable_targets_are_bad_rows():
     pandas = pytest.importorskip("pandas")
@@ -241,7 +268,7 @@ def test_missing_values_of_nullable_targets_are_bad_rows():
     whole = pandas.Series(np.rint(y)).astype("Int64")
     plain = model().fit(X[1:], np.rint(y)[1:])
     whole[0] = None
-    with pytest.raises(DataError, match="in 1 of 60 rows"):
+    with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         model().fit(X, whole)
     assert model(bad_rows="zero").fit(X, whole).coef_.shape == plain.coef_.shape
 

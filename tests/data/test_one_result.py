@@ -93,7 +93,7 @@ def test_missing_values_are_bad_rows_wherever_they_lie(tmp_path, kind):
     holes = pyarrow.array([None if i in (5, 2900) else float(v) for i, v in enumerate(values[:, 2])])
     table = arrow_table(values).set_column(2, "x2", holes)
     source = read(WRITERS[kind](tmp_path, table), TARGET)
-    with pytest.raises(ValueError, match="NaN or infinity in 2 of 3000 rows"):
+    with pytest.raises(ValueError, match="Input contains NaN or infinity, and"):
         model("exact").fit(source)
     lenient = [model("exact").set_params(bad_rows="zero").fit(*data) for data in ((source,), (table, TARGET))]
     assert_same(*lenient, "exact")

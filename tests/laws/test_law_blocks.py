@@ -267,7 +267,7 @@ def test_missing_values_of_a_table_are_bad_rows(kind):
 
         values = [None if i == 3 else float(v) for i, v in enumerate(X[:, 1])]
         frame = frame.set_column(1, "b", pyarrow.array(values))
-    with pytest.raises(ValueError, match="NaN or infinity in 1 of 50 rows"):
+    with pytest.raises(ValueError, match="Input contains NaN or infinity, and"):
         statistics_of(as_source(frame, "y"), bounds)
     rest = np.arange(50) != 3
     expected = statistics_of(ArraySource(X[rest], y[rest]), bounds)

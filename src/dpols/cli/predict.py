@@ -45,15 +45,11 @@ def predict(
 
 
 def predicted(source: "FileSource", coefficients: "Array", intercept: float) -> "Array":
-    """Return a prediction for each row, or say of how many rows a feature is missing."""
+    """Return a prediction for each row, or say that a feature is missing."""
     import numpy as np
 
     with np.errstate(invalid="ignore", over="ignore"):
         values = np.concatenate([features @ coefficients + intercept for features, _ in source.blocks()])
-    bad = int((~np.isfinite(values)).sum())
-    if bad:
-        raise DataError(
-            f"{source.path!r} has missing or infinite values in {bad} of {len(values)} rows; a prediction needs every "
-            "feature of a row."
-        )
+    if not np.isfinite(values).all():
+        raise DataError(f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row.")
     return np.asarray(values)

@@ -56,8 +56,8 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
         raise DataError(f"a pass read {total.n_rows} rows where {n_rows} were announced; the source must not change.")
     if bad_rows == "raise" and bad > 0:
         raise DataError(
-            f"Input contains NaN or infinity in {bad} of {n_rows} rows. Remove or impute these rows, "
-            "or pass bad_rows='zero' to count each of them as a row of zeros."
+            "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
+            "bad_rows='zero' to count each of them as a row of zeros."
         )
 
 

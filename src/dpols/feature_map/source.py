@@ -64,11 +64,11 @@ def mapped_block(feature_map: FeatureMap, target: str | None, block: Any) -> tup
 
 
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:
-    """Return the features of some rows, or say of how many a cell is missing."""
+    """Return the features of some rows, or say that a cell is missing."""
     features = feature_map.transform(rows)
-    bad = int(np.isnan(features).any(axis=1).sum())
+    bad = bool(np.isnan(features).any())
     if bad or not len(features):
-        what = f"has missing or infinite values in {bad} of {len(features)} rows" if bad else "has no rows"
+        what = "has missing or infinite values" if bad else "has no rows"
         raise DataError(f"X {what}; a prediction needs every cell for which the feature map has no replacement.")
     return features
 
