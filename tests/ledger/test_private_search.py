@@ -7,7 +7,16 @@ import pytest
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from dpols import AdaSSPRegression, Bounds, BudgetLedger, PrivateLinearRegression, PrivateSearchCV
+from dpols import (
+    AdaSSPRegression,
+    Bounds,
+    BudgetLedger,
+    DpolsError,
+    FeatureMap,
+    Numeric,
+    PrivateLinearRegression,
+    PrivateSearchCV,
+)
 from dpols.errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
 from dpols.privacy import GaussianRelease, delta_of, epsilon_of
 from dpols.private_search.scores import in_scoring_part, squared_errors
@@ -149,10 +158,91 @@ def test_a_search_is_charged_once_with_fits_and_scores_as_groups(tmp_path):
 def test_bad_rows_are_refused_or_count_as_zero_rows():
     broken = X.copy()
     broken[np.flatnonzero(SCORING)[0], 1] = np.nan
-    with pytest.raises(DataError, match="rows for scoring contain NaN"):
+    with pytest.raises(DataError, match="Input contains NaN"):
         search().fit(broken, Y)
     lenient = PrivateLinearRegression(bounds=BOUNDS, method="adassp", bad_rows="zero")
     search(estimator=lenient).fit(broken, Y)
+
+
+NOT_USABLE = {
+    "nan": lambda table, row: table.assign(a=table["a"].where(np.arange(len(table)) != row)),
+    "text": lambda table, row: table.assign(
+        a=table["a"].astype(object).where(np.arange(len(table)) != row, "Jane Doe")
+    ),
+    "a list": lambda table, row: table.assign(a=[[1] if place == row else 0.5 for place in range(len(table))]),
+}
+KINDS = {
+    "an array": lambda table: table.to_numpy(),
+    "a table": lambda table: table,
+    "a feature map": lambda table: table,
+}
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("spoil", NOT_USABLE.values(), ids=NOT_USABLE)
+def test_failed_searches_do_not_find_the_place_of_a_row(tmp_path, kind, spoil):
+    table = pytest.importorskip("pandas").DataFrame(X[:300], columns=["a", "b"])
+    ranges = Bounds(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
+    declared = {
+        "an array": {"bounds": BOUNDS},
+        "a table": {"bounds": ranges},
+        "a feature map": {"feature_map": FeatureMap({"a": Numeric(-1, 1), "b": Numeric(-1, 1)}, target=(-1, 1))},
+    }
+    estimator = PrivateLinearRegression(method="adassp", **declared[kind])
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=2.0, delta=1e-5)
+    told, parts = set(), set()
+    for row in (0, 150, 299):
+        broken = KINDS[kind](spoil(table, row))
+        for share in (0.1, 0.5, 0.9):
+            with pytest.raises(DpolsError) as caught:
+                search(estimator=estimator, scoring_share=share, ledger=ledger, target_range=(-1, 1)).fit(
+                    broken, Y[:300]
+                )
+            told.add((type(caught.value), str(caught.value)))
+            parts.add(bool(in_scoring_part(300, share)[row]))
+    assert parts == {True, False}
+    assert len(told) == 1
+    assert "Jane" not in repr(told)
+    assert len({(entry.status, entry.outcome) for entry in ledger.entries()}) <= 1
+    assert len(ledger.entries()) in (0, 9)
+
+
+@pytest.mark.extras
+def test_rows_that_a_feature_map_cannot_use_count_as_zero_rows():
+    table = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b"])
+    table.loc[::50, "b"] = np.nan
+    full, half = (FeatureMap({name: Numeric(-1, 1) for name in names}, target=(-1, 1)) for names in ("ab", "a"))
+    estimator = PrivateLinearRegression(feature_map=full, bad_rows="zero")
+    grid = {"feature_map": [full, half], "fit_intercept": [True]}
+    fitted = search(grid, estimator, epsilon=10.0, target_range=(-1, 1)).fit(table, Y)
+    # Such a row counts as an error of half the squared range, which is 4.
+    unusable = 2.0 * table["b"].isna()[SCORING].mean()
+    for result, expected in zip(fitted.results_, (unusable, 0.2**2 / 3), strict=True):
+        assert result["mean_squared_error"] == pytest.approx(expected, abs=0.003 + 4 * result["noise"])
+    assert unusable > 0.02
+    assert result["noise"] < 0.003
+    with pytest.raises(DataError, match="Input contains NaN"):
+        search(grid, clone(estimator).set_params(bad_rows="raise"), target_range=(-1, 1)).fit(table, Y)
+
+
+@pytest.mark.extras
+def test_a_row_adds_nothing_to_the_scores_of_models_that_cannot_use_it():
+    pandas = pytest.importorskip("pandas")
+    models = []
+    for names in ("ab", "a"):
+        each = model([0.5] * len(names), bad_rows="zero")
+        each.set_params(feature_map=FeatureMap({name: Numeric(-1, 1) for name in names}))
+        models.append(each)
+    rows, targets = pandas.DataFrame(X[:60], columns=["a", "b"]), Y[:60].copy()
+    whole = squared_errors(models, rows, targets, (-1.0, 1.0))
+    rows.loc[7, "b"] = np.nan  # of use to the second model only
+    found = squared_errors(models, rows, targets, (-1.0, 1.0))
+    without = squared_errors(models, rows.drop(index=7), np.delete(targets, 7), (-1.0, 1.0))
+    assert found.value.tolist() == [without.value[0], whole.value[1]]
+    assert np.linalg.norm((found.value - whole.value).astype(float)) <= found.sensitivity == whole.sensitivity
+    targets[7] = np.inf
+    np.testing.assert_array_equal(squared_errors(models, rows, targets, (-1.0, 1.0)).value, without.value)
 
 
 def test_tables_named_estimators_and_rules_of_delta_will_do():

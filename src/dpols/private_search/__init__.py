@@ -38,7 +38,7 @@ from ..privacy import (
 from ..privacy.budget import delta_from_rule
 from ..randomness import Witness, streams
 from .candidates import calibrated, fit_as_planned, made
-from .scores import check_rows, in_scoring_part, squared_errors
+from .scores import check_rows, in_scoring_part, sources_of, squared_errors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -153,6 +153,7 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         grid = list(ParameterGrid(self.param_grid))
         candidates, target = made(self.estimator, grid), _targets(y)
         budget, interval = self._budget(len(target)), self._range()
+        everything = sources_of(candidates, X, target)  # refuses here what is refused of either part
         scoring = in_scoring_part(len(target), self.scoring_share)
         fitting, held_out = ((_safe_indexing(X, np.flatnonzero(rows)), target[rows]) for rows in (~scoring, scoring))
         zero_out = budget.for_zero_out(relation)
@@ -166,7 +167,7 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         groups = [fits, (GaussianRelease(multiplier),)]
         what = f"search of {len(grid)} candidates at {budget}, {relation}"
         with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
-            check_rows(candidates, *held_out)  # before the fits, after which it would be too late
+            check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
                 fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
             errors = squared_errors(candidates, *held_out, interval)

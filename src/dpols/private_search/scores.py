@@ -1,15 +1,16 @@
-"""Which rows are for scoring, and the statistic by which candidates are compared."""
+"""The rows of a search: which of them can be used, which are for scoring, and by what statistic candidates compare."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from ..data.memory import real_numbers
+from ..data import RowSource
+from ..data.rows import BadRows, check_total
 from ..errors import DataError, ParameterError
 from ..estimators import PrivateLinearRegression
-from ..feature_map import finite_features
 from ..statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,12 +32,20 @@ def in_scoring_part(n_rows: int, share: float) -> Array:
     return np.asarray(scoring)
 
 
-def check_rows(models: Sequence[PrivateLinearRegression], X: Any, y: Array) -> None:
-    """Refuse rows that could not be scored, before anything is fitted."""
-    _rows_and_good(models, X, y)
-    for model in models:
-        if (feature_map := getattr(model, "feature_map", None)) is not None:
-            finite_features(feature_map, X)
+def sources_of(models: Sequence[PrivateLinearRegression], X: Any, y: Array) -> list[RowSource]:
+    """Return the rows as each model takes them: a feature map is the model's own."""
+    return [clone(model)._source(X, y) for model in models]
+
+
+def check_rows(sources: Sequence[RowSource], bad_rows: BadRows) -> None:
+    """Refuse rows that could not be fitted or scored, those of both parts in one pass.
+
+    The error is a function of all rows and never of the parts. Otherwise searches that fail, which cost nothing, would
+    find the place of a bad row by moving the border between the parts.
+    """
+    for source in sources:
+        total = source.total(_count_bad)
+        check_total(total, int(total.values[0]), n_rows=source.n_rows, bad_rows=bad_rows)
 
 
 def squared_errors(
@@ -44,31 +53,37 @@ def squared_errors(
 ) -> Statistic:
     """Return for each model the sum over rows of its clipped squared error, less one half, in squared ranges.
 
-    One row moves each sum by at most one half, and all together by half the root of their number; the zero row, and a
-    row that is not finite and is taken for one, adds nothing.
+    One row moves each sum by at most one half, and all together by half the root of their number; the zero row, and to
+    each sum a row of which that model's features or the target are not finite, adds nothing.
     """
-    low, high = interval
-    rows, good = _rows_and_good(models, X, y)
-    targets = np.clip(np.where(good, y, low), low, high)
-    if rows is not None:
-        rows = np.where(good[:, None], rows, 0.0)
-    sums = []
-    for model in models:
-        with np.errstate(over="ignore", invalid="ignore"):
-            # A row's own products in a fixed order: what it adds does not depend on the other rows.
-            values = model.predict(X) if rows is None else np.einsum("ij,j->i", rows, model.coef_) + model.intercept_
-        predicted = np.clip(np.nan_to_num(values, nan=low), low, high)
-        steps = np.rint(_STEPS * ((predicted - targets) / (high - low)) ** 2).astype(np.int64)
-        sums.append(int(((np.minimum(steps, _STEPS) - _STEPS // 2) * good).sum()))
+    sums = [
+        source.total(_sum_of_steps, model.coef_, float(model.intercept_), interval).values[0]
+        for model, source in zip(models, sources_of(models, X, y), strict=True)
+    ]
     sensitivity = math.isqrt(len(models) * (_STEPS // 2) ** 2 - 1) + 1  # the root, rounded up
     return Statistic(np.array(sums, dtype=np.int64), sensitivity, 1.0 / _STEPS)
 
 
-def _rows_and_good(models: Sequence[PrivateLinearRegression], X: Any, y: Array) -> tuple[Array | None, Array]:
-    """Return the rows as numbers, None where models have maps of their own, and which of them are finite."""
-    mapped = any(getattr(model, "feature_map", None) is not None for model in models)
-    rows = None if mapped else np.ascontiguousarray(real_numbers(X, "X"), dtype=np.float64)
-    good = np.isfinite(y) if rows is None else np.isfinite(y) & np.isfinite(rows).all(axis=1)
-    if models[0].bad_rows == "raise" and not good.all():
-        raise DataError("rows for scoring contain NaN or infinity; remove these rows, or pass bad_rows='zero'.")
-    return rows, good
+def _sum_of_steps(
+    features: Array, target: Array, coefficients: Array, intercept: float, interval: tuple[float, float]
+) -> tuple[Array, ...]:
+    """Sum rounded squared errors, each less one half, over one block."""
+    low, high = interval
+    good = _good(features, target)
+    rows = np.ascontiguousarray(np.where(good[:, None], features, 0.0), dtype=np.float64)
+    targets = np.clip(np.where(good, target, low), low, high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A row's own products in a fixed order: what it adds does not depend on the other rows.
+        values = np.einsum("ij,j->i", rows, coefficients) + intercept
+    predicted = np.clip(np.nan_to_num(values, nan=low), low, high)
+    steps = np.rint(_STEPS * ((predicted - targets) / (high - low)) ** 2).astype(np.int64)
+    return (((np.minimum(steps, _STEPS) - _STEPS // 2) * good).sum(),)
+
+
+def _count_bad(features: Array, target: Array) -> tuple[Array, ...]:
+    return ((~_good(features, target)).sum(),)
+
+
+def _good(features: Array, target: Array) -> Array:
+    """Return which rows are finite."""
+    return np.asarray(np.isfinite(features).all(axis=1) & np.isfinite(target))
