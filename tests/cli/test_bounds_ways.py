@@ -73,6 +73,27 @@ def test_a_public_reference_gives_bounds(fit, tmp_path):
     assert "declared to be public" in done.out
 
 
+@pytest.mark.parametrize("way", ["itself", "link", "hard link", "folder around it", "file in the folder"])
+def test_a_reference_that_is_the_data_is_refused(dpols, table, tmp_path, way):
+    data, reference = table, table
+    if way == "link":
+        reference = tmp_path / "census.csv"
+        reference.symlink_to(table)
+    elif way == "hard link":
+        reference = tmp_path / "census.csv"
+        reference.hardlink_to(table)
+    elif way != "itself":
+        (tmp_path / "visits").mkdir()
+        inner = table.rename(tmp_path / "visits" / "part.csv")
+        data, reference = (inner, inner.parent) if way == "folder around it" else (inner.parent, inner)
+    budget = ("--epsilon", 2, "--delta", "1e-6", "--out", "model.json", "--features", "income,flag")
+    done = dpols("fit", data, "--target", "cost", *budget, "--reference-bounds", reference)
+    assert done.code == 2
+    assert "--reference-bounds" in done.err
+    assert "--paid-bounds" in done.err
+    assert not (tmp_path / "model.json").exists()
+
+
 def test_bounds_from_the_data_are_called_unsafe_in_the_first_line(fit):
     done = fit("--unsafe-bounds-from-data", "--features", "income,flag")
     assert done.code == 0, done.err

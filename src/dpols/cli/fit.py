@@ -12,7 +12,15 @@ from ..errors import BoundsError, ParameterError
 from . import options as given
 from .bounds_file import plain_bounds, read_feature_map
 from .console import out as console
-from .found_bounds import feature_columns, from_table, one_way, paid, read_with_unit
+from .found_bounds import (
+    categories_of,
+    check_reference,
+    feature_columns,
+    from_table,
+    one_way,
+    paid,
+    read_with_unit,
+)
 from .output import check_output
 from .placed_file import placed_file, room_for
 from .progress import pass_bar
@@ -140,6 +148,8 @@ def fit(
 
     rule = given.parsed_delta(delta, epsilon)
     one_way(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
+    if reference_bounds is not None:
+        check_reference(reference_bounds, data)
     declared = None if bounds is None else read_feature_map(bounds, target)
     if formula is not None:
         if declared is None or paid_bounds is not None:
@@ -195,7 +205,8 @@ def fit(
             if unit is None:
                 model.fit(read(data, target, columns, progress=progress))
             else:
-                model.fit(read_with_unit(data, [*columns, target, unit]), target)
+                text = [unit, *categories_of(declared)]
+                model.fit(read_with_unit(data, [*columns, target, unit], text=text), target)
         # The budget is spent by now: what came out is saved and shown, also where a file cannot be written.
         problems = [model_file.fill(model.to_json().encode())]
         if report_file is not None:

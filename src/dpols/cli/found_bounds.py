@@ -9,6 +9,7 @@ from .tables import column_types
 
 if TYPE_CHECKING:
     from ..data import Bounds
+    from ..feature_map import FeatureMap
     from ..paid_bounds import PaidBounds
 
 
@@ -33,6 +34,18 @@ def one_way(
         )
     if len(ways) > 1:
         raise ParameterError(f"{' and '.join(ways)} cannot go together; choose one way to the bounds.")
+
+
+def check_reference(reference: Path, data: Path) -> None:
+    """Refuse a reference that is the data, or a folder and a file in it: its ranges are then those of private rows."""
+    one, other = reference.resolve(), data.resolve()
+    same = reference.exists() and data.exists() and reference.samefile(data)
+    if same or one in other.parents or other in one.parents:
+        raise ParameterError(
+            f"--reference-bounds {str(reference)!r} is the data itself, or a part of it, so its ranges are not public. "
+            "Name a public table, buy private ranges by --paid-bounds 0.1, or accept a fit that is NOT private by "
+            "--unsafe-bounds-from-data."
+        )
 
 
 def feature_columns(data: Path, target: str, features: str | None, unit: str | None) -> list[str]:
@@ -72,15 +85,29 @@ def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)
 
 
-def read_with_unit(path: Path, names: Sequence[str]) -> Any:
-    """Return some columns of a file as a table in memory, as the ids of units may be of any type."""
+def categories_of(declared: "FeatureMap | None") -> list[str]:
+    """Return the columns that are declared as categories."""
+    from ..feature_map import Categorical
+
+    columns = {} if declared is None else declared.columns
+    return [name for name, column in columns.items() if isinstance(column, Categorical)]
+
+
+def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> Any:
+    """Return some columns of a file as a table in memory, as the ids of units may be of any type.
+
+    CSV has no types, so ids and categories are read as ``text``, of which an empty cell is missing. pyarrow would judge
+    by all rows at once: one "1.5" among long whole numbers makes floats of them, and "007" is 7 or not.
+    """
     try:
         import pyarrow
         from pyarrow import csv, parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "files") from None
+    as_text = csv.ConvertOptions(include_columns=list(names), column_types=dict.fromkeys(text, pyarrow.string()))
+    lines = csv.ParseOptions(newlines_in_values=True)
     readers = {
-        ".csv": lambda: csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=list(names))),
+        ".csv": lambda: _without_empty(csv.read_csv(path, parse_options=lines, convert_options=as_text), text),
         ".parquet": lambda: parquet.read_table(path, columns=list(names)),
     }
     if path.suffix.lower() not in readers:
@@ -90,3 +117,16 @@ def read_with_unit(path: Path, names: Sequence[str]) -> Any:
     except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, OSError):
         # The message of pyarrow would quote a cell.
         raise BoundsError(f"{str(path)!r} cannot be read as a table with the columns {list(names)}.") from None
+
+
+def _without_empty(table: Any, names: Sequence[str]) -> Any:
+    """Return a table in which empty text is missing."""
+    import pyarrow
+    from pyarrow import compute
+
+    for place, name in enumerate(table.column_names):
+        if name in names:
+            column = table.column(place)
+            filled = compute.if_else(compute.equal(column, ""), pyarrow.scalar(None, column.type), column)
+            table = table.set_column(place, name, filled)
+    return table
