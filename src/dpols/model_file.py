@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ModelFileError
+from .output_file import check_replaceable
 
 FORMAT = "dpols-model"
 VERSION = 2
@@ -18,6 +19,7 @@ _NO_CHECKSUM = "0" * 64
 def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """Write ``content`` so that a reader sees the old file or the whole new one, never a part."""
     path = Path(path)
+    check_replaceable(path, "model file")
     data = model_bytes(content)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ParameterError
+from ..output_file import check_replaceable
 
 
 def check_output(path: Path, *, inputs: Iterable[Path] = (), option: str = "--out") -> None:
@@ -15,6 +16,7 @@ def check_output(path: Path, *, inputs: Iterable[Path] = (), option: str = "--ou
     for given in inputs:
         if path.exists() and given.exists() and path.samefile(given):
             raise ParameterError(f"{option} {str(path)!r} would overwrite a file that is read; choose another name.")
+    check_replaceable(path, option)
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass

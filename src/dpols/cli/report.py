@@ -32,18 +32,18 @@ def report(
     from ..estimators import PrivateLinearRegression
 
     fitted = PrivateLinearRegression.load(model)
-    check_report(out, inputs=(model,))
+    check_report(out, inputs=(model,), option="--out")
     write_text(out, [report_text(out, fitted.privacy_report_)])
     console.print(f"Report saved to {out}", soft_wrap=True)
 
 
-def check_report(path: Path, *, inputs: Iterable[Path]) -> None:
+def check_report(path: Path, *, inputs: Iterable[Path], option: str = "--report") -> None:
     """Make sure that a report can be written under this name."""
     if path.suffix.lower() not in _FORMATS:
-        raise ParameterError(f"the report {str(path)!r} must end in {', '.join(_FORMATS)}, which says what to write.")
+        raise ParameterError(f"{option} {str(path)!r} must end in {', '.join(_FORMATS)}, which says what to write.")
     if path in inputs:
-        raise ParameterError(f"the report {str(path)!r} would overwrite another file of this command.")
-    check_output(path, inputs=inputs)
+        raise ParameterError(f"{option} {str(path)!r} would overwrite another file of this command; choose another.")
+    check_output(path, inputs=inputs, option=option)
 
 
 def report_text(path: Path, report: "PrivacyReport") -> str:

@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import quote
 
 from ..errors import LedgerError
+from ..output_file import LEDGER_ID
 
 Content = dict[str, Any]
 
-_FORMAT = 0x44504C47  # "DPLG", by which SQLite files tell what they are
 _VERSION = 1
 _PATIENCE = 120.0  # seconds to wait for other writers
 _START = "0" * 64
@@ -53,7 +53,7 @@ class Store:
         with self._writing("rwc") as connection:
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 return False
-            connection.execute(f"PRAGMA application_id = {_FORMAT}")
+            connection.execute(f"PRAGMA application_id = {LEDGER_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
             connection.execute(
                 "CREATE TABLE history (number INTEGER PRIMARY KEY, content TEXT NOT NULL, sha256 TEXT NOT NULL)"
@@ -106,7 +106,7 @@ class Store:
             ) from None
 
     def _checked_rows(self, connection: sqlite3.Connection) -> list[Row]:
-        if connection.execute("PRAGMA application_id").fetchone()[0] != _FORMAT:
+        if connection.execute("PRAGMA application_id").fetchone()[0] != LEDGER_ID:
             raise LedgerError(f"{str(self.path)!r} is not a dpols ledger.")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
