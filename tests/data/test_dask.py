@@ -1,7 +1,9 @@
 """Fits on Dask equal fits in memory, whatever the partitions and whatever happens to a worker."""
 
 import os
+import signal
 import threading
+import traceback
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from engine_rows import (
 )
 from threadpoolctl import threadpool_info
 
+from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.data import BoundedRows, as_source
 from dpols.data.files import read
@@ -107,7 +110,7 @@ def test_missing_values_are_bad_rows(client, frame):
     holes.loc[3, "b"] = None
     holes.loc[5, "c"] = None
     lazy = dd.from_pandas(holes, npartitions=2)
-    with pytest.raises(DataError, match="NaN or infinity in 2 of 2000 rows"):
+    with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         model().fit(lazy, "y")
     np.testing.assert_array_equal(fitted(lazy, "y", bad_rows="zero"), fitted(holes, "y", bad_rows="zero"))
 
@@ -173,6 +176,68 @@ def test_rows_that_come_and_go_between_passes_are_refused(frame, tmp_path):
     lazy = dd.from_pandas(frame, npartitions=2).map_partitions(fading, meta=frame.iloc[:0])
     with pytest.raises(DataError, match=r"a pass read \d+ rows where 2000 were announced"):
         model().fit(lazy, "y")
+
+
+SECRET = "HIV positive"
+
+
+def csv_with_a_late_word(frame, folder):
+    """A file whose first lines, from which Dask guesses the types, hold numbers only."""
+    path = folder / "rows.csv"
+    path.write_text("a,y\n" + "0.5,0.25\n" * 50_000 + f"{SECRET},0.1\n")
+    return dd.read_csv(path, blocksize=100_000, sample=10_000), "y"
+
+
+def frame_of_another_type(frame, folder):
+    parts = [dask.delayed(lambda cell: frame[["a", "y"]].astype({"a": object}).assign(a=cell))(SECRET)]
+    return dd.from_delayed(parts, meta={"a": float, "y": float}, verify_meta=False), "y"
+
+
+def array_of_another_type(frame, folder):
+    parts = [dask.delayed(np.full)((20, 1), SECRET, dtype=object)]
+    return da.concatenate([da.from_delayed(part, (20, 1), float) for part in parts]), np.zeros(20)
+
+
+def failing_task(frame, folder):
+    def fail(part):
+        if len(part):
+            raise KeyError(SECRET)
+        return part
+
+    return dd.from_pandas(frame[["a", "y"]], npartitions=2).map_partitions(fail, meta=frame[["a", "y"]].iloc[:0]), "y"
+
+
+@pytest.mark.parametrize("where", ["threads", "workers"])
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (csv_with_a_late_word, "ValueError"),
+        (frame_of_another_type, "ValueError"),
+        (array_of_another_type, "ValueError"),
+        (failing_task, "KeyError"),
+    ],
+)
+def test_no_error_quotes_a_cell(request, frame, tmp_path, data, kind, where):
+    scheduler = request.getfixturevalue("client") if where == "workers" else "threads"
+    bounds = Bounds(features=[(-1.0, 1.0)], target=(-1.0, 1.0))
+    with dask.config.set(scheduler=scheduler), pytest.raises(DataError) as caught:
+        PrivateLinearRegression(2.0, 1e-6, bounds).fit(*data(frame, tmp_path))
+    assert f"Dask failed with {kind}" in str(caught.value)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_cluster_without_workers_left_is_told_as_dask_tells_it(frame):
+    def die(part):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(processes=True, **options) as cluster,
+        distributed.Client(cluster),
+        pytest.raises(distributed.KilledWorker),
+    ):
+        model().fit(dd.from_pandas(frame, npartitions=2).map_partitions(die, meta=frame.iloc[:0]), "y")
 
 
 def refusing(frame):

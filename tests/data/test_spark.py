@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import traceback
 from decimal import Decimal
 
 import numpy as np
@@ -158,6 +159,52 @@ def test_a_worker_killed_while_it_adds_counts_its_rows_once(skewed, frame, tmp_p
     assert killed.exists()
     assert (total.n_rows, int(total.values[0])) == (N_ROWS, N_ROWS)
     np.testing.assert_allclose(total.values[1], frame[list(NAMES)].to_numpy(float).sum(axis=0))
+
+
+SECRET = "HIV positive"
+
+
+def cast_that_fails(spark):
+    rows = spark.createDataFrame([("0.5", 0.25), (SECRET, 0.5)], "s string, y double")
+    return rows.selectExpr("cast(s as double) as a", "y")
+
+
+def stage_that_fails(spark):
+    def fail(batches):
+        for batch in batches:
+            raise ValueError(f"could not convert {batch.column('s')[0]}")
+            yield batch
+
+    return spark.createDataFrame([(SECRET, 0.5)], "s string, y double").mapInArrow(fail, "a double, y double")
+
+
+def stage_that_dies(spark):
+    def die(batches):
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from batches
+
+    return spark.createDataFrame([(0.1, 0.5)], "a double, y double").mapInArrow(die, "a double, y double")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (cast_that_fails, "CAST_INVALID_INPUT"),
+        (stage_that_fails, "Spark failed with PythonException"),
+        (stage_that_dies, "lost a worker"),
+    ],
+)
+def test_no_error_quotes_a_cell_and_a_lost_worker_is_told(spark, data, words):
+    def sums(features, target):
+        return (features.sum(axis=0), target.sum())
+
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    with pytest.raises(DataError, match=words) as caught:
+        as_source(data(spark), "y").total(sums)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
 WRONG = {

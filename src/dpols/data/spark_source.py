@@ -4,13 +4,15 @@ Sums come back as the result of a query and never through an accumulator, which 
 """
 
 import pickle
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-from ..errors import DataError
+from ..errors import DataError, DpolsError
 from .arrow import split_batch
 from .columns import feature_names, require_numeric
 from .partitions import Block, ReadBlocks, no_rows, sum_partition
@@ -20,6 +22,8 @@ _SCHEMA = "part long, total binary"
 _ADDED_AT_ONCE = 32
 # Ten thousand partitions of this size are below Spark's default limit of 1 GiB for the results of a query.
 _SMALL_TOTAL = 1 << 16
+# What Spark calls it when a process is gone, not a row at fault.
+_LOST = ("ExecutorLostFailure", "Python worker exited unexpectedly", "OutOfMemoryError", "FetchFailed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +67,9 @@ def spark_source(table: Any, target: Any) -> SparkSource:
     quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
     query = table.select(*(col(name).cast("double").alias(c) for name, c in zip(quoted, plain, strict=True)))
     read = partial(_batch_blocks, plain[: len(features)], plain[-1] if isinstance(target, str) else None)
-    return SparkSource(query, read, table.count(), len(features), tuple(features))
+    with _unquoted():
+        n_rows = table.count()
+    return SparkSource(query, read, n_rows, len(features), tuple(features))
 
 
 def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]) -> Total:
@@ -73,27 +79,47 @@ def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: 
         # Neighbours are added on the workers first: all of them at once might not fit into the driver.
         groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
         sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
-    rows = sorted(_collected(sums), key=lambda row: row["part"])
+    with _unquoted():
+        rows = sorted(sums.collect(), key=lambda row: row["part"])
     return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
 
 
-def _collected(query: Any) -> list[Any]:
-    """Return the rows of a query; where a worker refused its rows, say why without the traceback of the worker."""
-    from pyspark.errors import PythonException
-
+@contextmanager
+def _unquoted() -> Iterator[None]:
+    """Where Spark fails, say so without what its message may quote; what a worker of ours refused is said again."""
     try:
-        return list(query.collect())
-    except PythonException as error:
-        lines = str(error).splitlines()
-        if any(line.startswith("ModuleNotFoundError: ") for line in lines):
-            raise DataError(
-                "the Python of Spark's workers lacks a package. Install dpols there; or, before the session is made, "
-                "set the environment variable PYSPARK_PYTHON to a Python that has it."
-            ) from None
-        refused = [line for line in lines if line.startswith(f"{DataError.__module__}.")]
-        if not refused:
-            raise
-        raise DataError(refused[-1].partition(": ")[2]) from None
+        yield
+    except DpolsError:
+        raise
+    except Exception as error:
+        raise DataError(_reason(error)) from None
+
+
+def _reason(error: Exception) -> str:
+    """Say why a query failed, in words that hold no cell: our own, and names that Spark has for its errors."""
+    text = str(error)
+    lines = text.splitlines()
+    if any(line.startswith("ModuleNotFoundError: ") for line in lines):
+        return (
+            "the Python of Spark's workers lacks a package. Install dpols there; or, before the session is made, "
+            "set the environment variable PYSPARK_PYTHON to a Python that has it."
+        )
+    if refused := [line for line in lines if line.startswith(f"{DataError.__module__}.")]:
+        return refused[-1].partition(": ")[2]
+    name = f"{type(error).__name__}{_condition(error)}"
+    if lost := [sign for sign in _LOST if sign in text]:
+        return f"Spark failed with {name}: it lost a worker ({', '.join(lost)}). See its log, and try again."
+    return (
+        f"X could not be computed: Spark failed with {name}. Every cell must be of the type of its column. Run the "
+        "query by itself to see why it fails."
+    )
+
+
+def _condition(error: Exception) -> str:
+    """Return Spark's name for what went wrong, such as CAST_INVALID_INPUT, where it has one."""
+    asked = getattr(error, "getCondition", getattr(error, "getErrorClass", None))
+    name = asked() if asked is not None else None
+    return f" ({name})" if isinstance(name, str) and re.fullmatch("[A-Z0-9_.]+", name) else ""
 
 
 def _sum_batches(
