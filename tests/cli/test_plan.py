@@ -17,7 +17,7 @@ FEW = ("--trials", 2)
 def test_a_plan_fits_80_columns_and_says_that_nothing_is_spent(dpols):
     done = dpols("plan", "--rows", 2000, "--features", 3, "--epsilon", "1,10", *FEW)
     assert done.code == 0
-    assert max(map(len, done.out.splitlines())) <= 96  # reasons are not wrapped
+    assert max(map(len, done.out.splitlines())) <= 85  # what is assumed is not wrapped
     assert all(len(line) <= 80 for line in done.out.splitlines() if line.startswith(("method", "adaptive", "dp-gd")))
     assert "Recommendation: " in done.out
     assert "nothing spent" in " ".join(done.out.split())
@@ -78,7 +78,7 @@ def test_a_page_to_hand_on(dpols, tmp_path):
 
 
 def test_what_stands_on_a_page_is_escaped():
-    row = PlannedRow("<i>", 1.0, 1e-6, 1000, 0.1, 0.0, 0.6, 0.4, 0.1, None, "a < b")
+    row = PlannedRow("<i>", 1.0, 1e-6, 1000, 0.1, 0.0, 0.6, 0.4, 0.1, 0.0, None, "a < b")
     page = AccuracyPlan((row,), 1000, 3, "<b>", 0.5, 2, left_out=(("<u>", "c > d"),)).to_html()
     assert not {"<i>", "<b>bounds", "<u>"} & set(re.findall(r"<[a-z]+>", page.replace("<b>0.400</b>", "")))
     assert "a &lt; b" in page
@@ -102,6 +102,10 @@ def test_what_stands_on_a_page_is_escaped():
         (("--rows", 100, "--features", 2, "--want-width", 1, "--methods", "ihm,adassp"), "one method"),
         (("--rows", 100, "--features", 2, "--want-width", 1, "--plot", "a.png"), "--plot"),
         (("--rows", 100, "--features", 2, "--want-width", 1, "--report", "a.html"), "--report"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--no-intervals"), "--no-intervals"),
+        (("--rows", 100, "--features", 2, "--want-r-squared", 0.4, "--want-share", 0.5), "--want-share goes with"),
+        (("--rows", 100, "--features", 2, "--want-share", 0.5), "--want-share goes with"),
+        (("--rows", 100, "--features", 2, "--report", "a.txt"), "must end in .html"),
         (("--rows", 100, "--features", 2, "--target", "pay"), "--target"),
     ],
 )

@@ -53,8 +53,26 @@ def test_the_planned_interval_width_is_the_one_of_a_fit():
         epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, numeric="float", random_state=0
     ).fit(X, y)
     limits = np.asarray(fit.conf_int())[:3]
-    width = np.mean((limits[:, 1] - limits[:, 0]) * X.std(axis=0) / y.std())
+    width = np.median((limits[:, 1] - limits[:, 0]) * X.std(axis=0) / y.std())
     assert row.interval_width == pytest.approx(width, rel=0.2)
+    assert (row.interval_share, row.no_interval_because) == (1.0, None)
+
+
+def test_the_planned_share_of_intervals_is_that_of_the_slopes_of_fits():
+    rng, n, trials = np.random.default_rng(1), 12_000, 300
+    levels = rng.choice(6, n, p=[0.5, 0.3, 0.1, 0.05, 0.03, 0.02])
+    X = np.column_stack((rng.uniform(-1, 1, n), (levels[:, None] == np.arange(1, 6)).astype(float)))
+    y = np.clip(0.5 * X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(n), -1.5, 1.5)
+    given = {"bounds": Bounds(features=[(-1, 1)] + [(0, 1)] * 5, target=(-1.5, 1.5)), "delta": 1e-6}
+    planned = plan_accuracy(n=n, epsilon=1.2, methods="adaptive", public_table=X, target=y, trials=trials, **given)
+    model = PrivateLinearRegression(epsilon=1.2, inference=True, numeric="float", **given)
+    found = [model.set_params(random_state=seed).fit(X, y).inference_ for seed in range(trials)]
+    shares = np.isfinite([one.conf_int()[:6, 0] for one in found]).mean(axis=1)
+    chance = 3.5 * shares.std() * np.sqrt(2 / trials)
+    assert shares.mean() - np.mean(shares == 1.0) > chance  # or shares of fits with all intervals would pass as well
+    assert planned.rows[0].interval_share == pytest.approx(shares.mean(), abs=chance)
+    said = [reason for one in found for reason in (*one.why_not(), *one.why_empty())]
+    assert sum(planned.rows[0].no_interval_because in reason for reason in said) > len(said) / 2
 
 
 def test_numbers_of_a_row_agree_with_each_other():
@@ -65,7 +83,8 @@ def test_numbers_of_a_row_agree_with_each_other():
     for row in plan.rows:
         assert row.r_squared == pytest.approx(plan.nonprivate_r_squared - row.excess_risk)
         assert row.mean_squared_error == pytest.approx(1.0 - row.r_squared)
-        assert (row.interval_width is None) == (row.no_interval_because is not None)
+        assert (row.interval_width is None) == (row.interval_share == 0.0)
+        assert (row.interval_share == 1.0) == (row.no_interval_because is None)
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_one_another():
@@ -84,7 +103,7 @@ def test_wider_bounds_and_fewer_rows_cost_accuracy():
 
 
 def row(method, epsilon, r_squared):
-    return PlannedRow(method, epsilon, 1e-6, 1000, 0.0, 0.0, 1 - r_squared, r_squared, 0.0, None, "not asked for")
+    return PlannedRow(method, epsilon, 1e-6, 1000, 0.0, 0.0, 1 - r_squared, r_squared, 0.0, None, None, "not asked for")
 
 
 @pytest.mark.parametrize(
@@ -123,11 +142,23 @@ def test_the_number_of_rows_found_is_enough_and_falls_with_epsilon():
     answers = [which_n(**given, epsilon=epsilon) for epsilon in (0.3, 3.0)]
     assert answers[0].value > answers[1].value
     assert all(answer.row.r_squared >= 0.45 and answer.row.n_rows == answer.value for answer in answers)
+    assert all(isinstance(answer.value, int) for answer in answers)
+
+
+def test_fewer_slopes_with_an_interval_need_fewer_rows():
+    given = {"epsilon": 1.0, "d": 5, "condition": 50.0, "interval_width": 1.0, "trials": 6}
+    few, most = (which_n(**given, interval_share=share) for share in (0.2, 1.0))
+    assert few.value < most.value
+    assert 0.2 <= few.row.interval_share < 1.0 == most.row.interval_share
+    with pytest.raises(ParameterError, match="interval_share=0"):
+        which_n(**given, interval_share=0.0)
 
 
 def test_a_width_is_reached_by_enough_epsilon_or_said_to_be_out_of_reach():
     answer = which_epsilon(n=20_000, d=2, interval_width=0.1, trials=4)
     assert answer.row.interval_width <= 0.1
+    assert answer.row.interval_share >= 0.9
+    assert "intervals of width <= 0.1 for at least 90% of slopes" in answer.reason
     assert not which_epsilon(n=200, d=5, interval_width=1e-6, trials=4).reachable
 
 

@@ -4,7 +4,7 @@ import json as json_format
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -18,6 +18,12 @@ from .output import check_output, write_text
 
 if TYPE_CHECKING:
     from ..planning import AccuracyPlan, Answer, Assumptions
+
+
+class _Wanted(TypedDict, total=False):
+    wanted_r_squared: float | None
+    interval_width: float | None
+    interval_share: float
 
 
 def plan(
@@ -54,7 +60,10 @@ def plan(
         float | None, typer.Option(help="Say which epsilon, or how many rows, reaches this R^2.")
     ] = None,
     want_width: Annotated[
-        float | None, typer.Option(help="The same for the width of the slopes' 95% intervals, in stds.")
+        float | None, typer.Option(help="The same for the median width of the slopes' 95% intervals, in stds.")
+    ] = None,
+    want_share: Annotated[
+        float | None, typer.Option(help="Share of slopes that are to have such an interval; 0.9 unless given.")
     ] = None,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
@@ -91,23 +100,33 @@ def plan(
     if want_r_squared is not None or want_width is not None:
         if want_r_squared is not None and want_width is not None:
             raise ParameterError("give one of --want-r-squared and --want-width, not both.")
+        if want_share is not None and want_width is None:
+            raise ParameterError("--want-share goes with --want-width: which share of slopes is to have an interval.")
         if plot is not None or report is not None:
             raise ParameterError(
                 "--plot and --report show a plan over epsilons; leave out --want-r-squared and --want-width."
             )
-        wanted: dict[str, float | None] = {"wanted_r_squared": want_r_squared, "interval_width": want_width}
+        if no_intervals and want_width is not None:
+            raise ParameterError("--no-intervals and --want-width contradict each other; leave out one of them.")
+        wanted = _Wanted(wanted_r_squared=want_r_squared, interval_width=want_width)
+        if want_share is not None:
+            wanted["interval_share"] = want_share
         answer = _answer(rows, epsilons, names, wanted, common)
         if json:
             typer.echo(json_format.dumps(answer.to_dict(), indent=2))
         else:
             show_answer(answer)
         return
+    if want_share is not None:
+        raise ParameterError("--want-share goes with --want-width: which share of slopes is to have such an interval.")
     if rows is None:
         raise ParameterError("--rows is required, unless --want-r-squared or --want-width ask how many are needed.")
     if plot is not None:
         check_output(plot, option="--plot")
         _check_picture(plot)
     if report is not None:
+        if report.suffix.lower() != ".html":
+            raise ParameterError(f"--report {str(report)!r} must end in .html: it is a page.")
         check_output(report, option="--report")
     with _bar() as show:
         found = plan_accuracy(
@@ -143,7 +162,7 @@ def show_plan(found: "AccuracyPlan") -> None:
     print_table(f"What to expect of {found.trials} fits each", aligned, lines)
     out.print(MEANINGS)
     for note in notes:
-        out.print(note, soft_wrap=True)
+        out.print(note)
     out.print(f"\nR^2 without privacy: {found.nonprivate_r_squared:.3f}")
     out.print(f"Recommendation: {found.recommendation.reason}")
     out.print(found.note)
@@ -151,6 +170,8 @@ def show_plan(found: "AccuracyPlan") -> None:
 
 def show_answer(answer: "Answer") -> None:
     """Print what reaches an accuracy."""
+    from ..planning.page import share_in_words
+
     out.print(f"wanted: {answer.wanted}")
     out.print(f"assumed: {answer.assumed}", soft_wrap=True)
     out.print(f"answer: {answer.reason}", soft_wrap=True)
@@ -158,7 +179,7 @@ def show_answer(answer: "Answer") -> None:
     if row is not None:
         shown = f"R^2 {row.r_squared:.3f}, slope error {row.coefficient_error:.2g}"
         if row.interval_width is not None:
-            shown += f", interval width {row.interval_width:.2g}"
+            shown += f", interval width {row.interval_width:.2g} for {share_in_words(row.interval_share)} of slopes"
         out.print(f"expected at epsilon = {row.epsilon:g} on {row.n_rows:,} rows: {shown}", soft_wrap=True)
     out.print(answer.note)
 
@@ -167,7 +188,7 @@ def _answer(
     rows: int | None,
     epsilons: tuple[float, ...] | None,
     names: tuple[str, ...] | None,
-    wanted: dict[str, float | None],
+    wanted: "_Wanted",
     common: "Assumptions",
 ) -> "Answer":
     from ..planning import which_epsilon, which_n

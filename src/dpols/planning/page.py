@@ -12,7 +12,8 @@ TITLE = "What to expect of a private fit"
 MEANINGS = (
     "Error: mean squared, on fresh rows. Excess: what privacy adds to it. Both are shares of the target's variance. "
     "Slope error and interval (95%, full width): in stds of the target for each std of the feature. Intervals are "
-    "those of a fit with inference, which pays half of its squared budget for them."
+    "those of a fit with inference, which pays half of its squared budget for them: the median width, and the share of "
+    "slopes that have one."
 )
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d8dee6; --paper: #fff; --tint: #eef2f6;
@@ -38,7 +39,7 @@ th { color: var(--soft); font-weight: 600; vertical-align: bottom; } .even { tab
 @media print { html { font-size: 10pt; } body { max-width: none; padding: 0; } .wide { overflow: visible; }
   tr { break-inside: avoid; } .track, .track i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
-COLUMNS = ("method", "epsilon", "R\u00b2", "error", "excess", "slope error", "interval")
+COLUMNS = ("method", "epsilon", "R\u00b2", "error", "excess", "slope error", "interval", "have one")
 
 
 def to_html(plan: "AccuracyPlan") -> str:
@@ -75,7 +76,8 @@ def to_html(plan: "AccuracyPlan") -> str:
 
 def details(plan: "AccuracyPlan") -> tuple[list[tuple[str, ...]], list[str]]:
     """Return one line of text for each row of a plan, and notes: why there are no intervals, what was left out."""
-    reasons = list(dict.fromkeys(row.no_interval_because for row in plan.rows if row.no_interval_because))
+    asked = [row for row in plan.rows if row.interval_share is not None]
+    reasons = list(dict.fromkeys(row.no_interval_because for row in asked if row.no_interval_because))
     marks = {reason: f"({i})" for i, reason in enumerate(reasons, 1)}
     lines: list[tuple[str, ...]] = [
         (
@@ -85,12 +87,20 @@ def details(plan: "AccuracyPlan") -> tuple[list[tuple[str, ...]], list[str]]:
             f"{row.mean_squared_error:.3f}",
             f"{row.excess_risk:.2g}",
             f"{row.coefficient_error:.2g}",
-            marks[row.no_interval_because or ""] if row.interval_width is None else f"{row.interval_width:.2g}",
+            "" if row.interval_width is None else f"{row.interval_width:.2g}",
+            " ".join(filter(None, (marks.get(row.no_interval_because or ""), share_in_words(row.interval_share)))),
         )
         for row in plan.rows
     ]
-    notes = [f"{mark} no interval: {reason}" for reason, mark in marks.items()]
+    notes = [f"{mark} where a slope has no interval: {reason}" for reason, mark in marks.items()]
     return lines, notes + [f"Left out: {name}: {reason}" for name, reason in plan.left_out]
+
+
+def share_in_words(share: float | None) -> str:
+    """Return a share in percent; no rounding makes none or all of it."""
+    if share is None:
+        return ""
+    return f"{share:.0%}" if share in (0.0, 1.0) else f"{min(max(share, 0.01), 0.99):.0%}"
 
 
 def _matrix(plan: "AccuracyPlan") -> str:

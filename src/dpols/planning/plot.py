@@ -5,6 +5,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError
+from .simulation import INTERVAL_SHARE
 
 if TYPE_CHECKING:
     from .accuracy import AccuracyPlan
@@ -52,9 +53,10 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
     if any(row.interval_width is not None for row in plan.rows):
         _draw(right, plan, "interval_width")
         right.set_yscale("log")
-        if any(row.interval_width is None for row in plan.rows):
+        if any((row.interval_share or 0.0) < INTERVAL_SHARE for row in plan.rows):
             place = {"transform": right.transAxes, "ha": "left", "va": "bottom"}
-            right.text(0.02, 0.02, "no point: most fits would have no interval", fontsize=9, color=MUTED, **place)
+            few = f"hollow: below {INTERVAL_SHARE:.0%} of slopes have an interval; no point: none has"
+            right.text(0.02, 0.02, few, fontsize=9, color=MUTED, **place)
     else:
         why = next((row.no_interval_because for row in plan.rows if row.no_interval_because), "")
         said = fill(f"no intervals at these epsilons: {why}", 44)
@@ -88,6 +90,11 @@ def _draw(axes: Any, plan: "AccuracyPlan", name: str) -> None:
         points = [(row.epsilon, getattr(row, name)) for row in rows if getattr(row, name) is not None]
         colour, marker = LOOKS.get(method, (MUTED, "."))
         axes.plot(*zip(*points, strict=True) if points else ((), ()), color=colour, marker=marker, ms=6, label=method)
+        few = [row for row in rows if (row.interval_share or 0.0) < INTERVAL_SHARE]
+        if name == "interval_width":
+            hollow = [(row.epsilon, row.interval_width) for row in few if row.interval_width is not None]
+            style = {"color": colour, "marker": marker, "ms": 6, "ls": "", "mfc": "white"}
+            axes.plot(*zip(*hollow, strict=True) if hollow else ((), ()), **style)
 
 
 def _level_ticks(axes: Any) -> None:

@@ -8,8 +8,9 @@ from typing import Any, Unpack
 from ..algorithms import algorithm
 from ..errors import CalibrationError, ParameterError
 from .accuracy import NOTHING_SPENT, nonprivate_r_squared
+from .page import share_in_words
 from .question import Assumptions, Progress, Question
-from .simulation import PlannedRow
+from .simulation import INTERVAL_SHARE, PlannedRow
 
 _PER_DECADE = 12  # steps of the grids
 EPSILON_RANGE = (0.01, 100.0)
@@ -21,7 +22,7 @@ class Answer:
     """What reaches an accuracy: the smallest value of a grid, or None where none of it does."""
 
     quantity: str  # "epsilon" or "n"
-    value: float | None
+    value: float | None  # a whole number where it counts rows
     wanted: str
     reason: str
     row: PlannedRow | None  # what to expect there, or at the end of the grid
@@ -54,21 +55,23 @@ def which_epsilon(
     n: int,
     wanted_r_squared: float | None = None,
     interval_width: float | None = None,
+    interval_share: float = INTERVAL_SHARE,
     method: str = "adaptive",
     progress: Progress | None = None,
     **assumed: Unpack[Assumptions],
 ) -> Answer:
     """Return the smallest epsilon, of twelve in each decade from 0.01 to 100, that reaches what is wanted.
 
-    Give either ``wanted_r_squared``, on fresh rows, or ``interval_width``, of the slopes' 95% intervals in target stds
-    for each std of the feature. What is assumed is given as to `plan_accuracy`. Every epsilon is tried on the same
+    Give either ``wanted_r_squared``, on fresh rows, or ``interval_width``: the median width of the slopes' 95%
+    intervals, in target stds for each std of the feature, where at least the share ``interval_share`` of slopes must
+    have one. What is assumed is given as to `plan_accuracy`. Every epsilon is tried on the same
     rows and with the same noise up to its scale, so that accuracy grows with epsilon and the search can halve.
 
     >>> which_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
     'no epsilon is enough: even without privacy R^2 is 0.500 by what is assumed; lower what is wanted.'
     """
     question = Question.of(**assumed)
-    goal = Goal.of(wanted_r_squared, interval_width)
+    goal = Goal.of(wanted_r_squared, interval_width, interval_share)
     algorithm(method)
     samples = question.samples(n)
     least = nonprivate_r_squared(samples[0])
@@ -93,6 +96,7 @@ def which_n(
     epsilon: float,
     wanted_r_squared: float | None = None,
     interval_width: float | None = None,
+    interval_share: float = INTERVAL_SHARE,
     method: str = "adaptive",
     progress: Progress | None = None,
     **assumed: Unpack[Assumptions],
@@ -102,7 +106,7 @@ def which_n(
     Arguments are those of `which_epsilon`, with ``epsilon`` in place of ``n``.
     """
     question = Question.of(**assumed)
-    goal = Goal.of(wanted_r_squared, interval_width)
+    goal = Goal.of(wanted_r_squared, interval_width, interval_share)
     algorithm(method)
     question.budget(epsilon, N_RANGE[0])
     most = question.table.r_squared
@@ -117,7 +121,7 @@ def which_n(
         return question.row(question.samples(round(value)), method, epsilon, intervals=goal.width is not None)
 
     smallest = max(N_RANGE[0], 2 * question.table.n_features + 10)
-    grid = [float(round(value)) for value in _grid(*N_RANGE) if value >= smallest]
+    grid = [round(value) for value in _grid(*N_RANGE) if value >= smallest]
     remedy = "use a larger epsilon, tighter bounds or fewer features"
     return _search("n", grid, at, goal, method, remedy, question.assumed, progress)
 
@@ -128,9 +132,10 @@ class Goal:
 
     r_squared: float | None
     width: float | None
+    share: float
 
     @classmethod
-    def of(cls, r_squared: float | None, width: float | None) -> "Goal":
+    def of(cls, r_squared: float | None, width: float | None, share: float) -> "Goal":
         """Check that one of the two is given."""
         if (r_squared is None) == (width is None):
             raise ParameterError("give exactly one of wanted_r_squared and interval_width: what the fit should reach.")
@@ -138,12 +143,16 @@ class Goal:
             raise ParameterError(f"wanted_r_squared={r_squared!r} must lie strictly between 0 and 1.")
         if width is not None and not (math.isfinite(width) and width > 0.0):
             raise ParameterError(f"interval_width={width!r} must be a positive number.")
-        return cls(r_squared, width)
+        if not (math.isfinite(share) and 0.0 < share <= 1.0):
+            raise ParameterError(f"interval_share={share!r} must be above 0 and at most 1.")
+        return cls(r_squared, width, share)
 
     @property
     def text(self) -> str:
         """Say what is wanted."""
-        return f"R^2 >= {self.r_squared:g}" if self.width is None else f"intervals of width <= {self.width:g}"
+        if self.width is None:
+            return f"R^2 >= {self.r_squared:g}"
+        return f"intervals of width <= {self.width:g} for at least {100.0 * self.share:g}% of slopes"
 
     def value_of(self, row: PlannedRow) -> float | None:
         """Return the number that is compared."""
@@ -153,7 +162,18 @@ class Goal:
         """Whether a row is good enough."""
         if self.r_squared is not None:
             return row.r_squared >= self.r_squared
-        return row.interval_width is not None and self.width is not None and row.interval_width <= self.width
+        if row.interval_width is None or row.interval_share is None or self.width is None:
+            return False
+        return row.interval_share >= self.share and row.interval_width <= self.width
+
+    def given_by(self, row: PlannedRow) -> str:
+        """Say what a row gives."""
+        if self.width is None:
+            return f"{row.r_squared:.3g} is what it gives"
+        if row.interval_width is None:
+            return f"no slope has an interval there: {row.no_interval_because}"
+        share = share_in_words(row.interval_share)
+        return f"{share} of slopes have one there, of median width {row.interval_width:.3g}"
 
 
 def _search(
@@ -189,8 +209,7 @@ def _search(
         found = grid[high]
     row = tried[grid[-1] if found is None else found]
     if found is None:
-        got = None if row is None else goal.value_of(row)
-        came = "intervals cannot be given there" if got is None else f"{got:.3g} is what it gives"
+        came = "no fit can be made there" if row is None else goal.given_by(row)
         what = "number of rows" if quantity == "n" else quantity
         reason = f"no {what} up to {grid[-1]:,.0f} is enough for {goal.text} with {method} ({came}): {remedy}."
     elif found == grid[0]:

@@ -1,10 +1,11 @@
 """One number of a plan: fits by a method at a budget, simulated many times on made-up or public rows."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from ..algorithms import algorithm, one_step
 from ..algorithms.alongside import plan_alongside
 from ..data.threads import one_blas_thread
 from ..errors import CalibrationError
-from ..inference import infer
+from ..inference import Inference, infer
 from ..privacy import Neighbours, PrivacyBudget
 from ..randomness import Bits, streams
 from .rows import Array, Sample
 
 # As many residuals are kept at once as there are distinct rows times trials.
 _TRIALS_AT_ONCE = 64
+INTERVAL_SHARE = 0.9  # of slopes that are to have an interval, where a width is wanted
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,9 @@ class PlannedRow:
     mean_squared_error: float  # on fresh rows
     r_squared: float  # on fresh rows; below 0 the fit is worse than a constant
     coefficient_error: float  # root mean square over slopes and fits, sampling error included
-    interval_width: float | None  # mean width of the 95% intervals of slopes in a fit that pays for them
-    no_interval_because: str | None
+    interval_share: float | None  # of slopes that have a 95% interval, in fits that pay for them; None if not asked for
+    interval_width: float | None  # median width of those intervals; None where there are none
+    no_interval_because: str | None  # what most fits say of slopes that have none; None where all have one
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -62,10 +65,9 @@ def planned_row(
     sampling = sample.residual_share * width / max(n - width - 1, 1)
     error = sample.residual_share + sampling + float(excess.mean())
     by_chance = float(np.mean([one.sampling_variances().mean() for one in samples]))
-    interval: float | None = None
-    reason: str | None = "not asked for"
+    found = Intervals(None, None, "not asked for")
     if intervals:
-        interval, reason = _interval_width(samples, method, allowed, trials=trials, seed=seed)
+        found = _simulated_intervals(samples, method, allowed, trials=trials, seed=seed)
     return PlannedRow(
         method=method,
         epsilon=budget.epsilon,
@@ -76,8 +78,9 @@ def planned_row(
         mean_squared_error=error,
         r_squared=1.0 - error,
         coefficient_error=math.sqrt(float(squares.mean()) + by_chance),
-        interval_width=interval,
-        no_interval_because=None if interval is not None else reason,
+        interval_share=found.share,
+        interval_width=found.width,
+        no_interval_because=found.why_not,
     )
 
 
@@ -101,10 +104,18 @@ def simulated_errors(
     return np.concatenate(excess), np.concatenate(squares)
 
 
-def _interval_width(
+class Intervals(NamedTuple):
+    """Which share of slopes has an interval, the median width of those that have, and why others have none."""
+
+    share: float | None
+    width: float | None
+    why_not: str | None
+
+
+def _simulated_intervals(
     samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int
-) -> tuple[float | None, str | None]:
-    """Return the mean width of slopes' intervals, or why most fits would have none."""
+) -> Intervals:
+    """Count intervals as fits print them, slope by slope."""
     row, widths, reasons = algorithm(method), [], Counter[str]()
     plan = step = None
     for sample, bits in _shares(samples, trials, seed + 1):
@@ -115,26 +126,32 @@ def _interval_width(
             try:
                 plan = plan_alongside(row, allowed, step.releases, **sizes)
             except CalibrationError as error:
-                return None, str(error)
+                return Intervals(0.0, None, str(error))
         with one_blas_thread():
             measured = one_step.run(rows, step, row.run(rows, plan, bits).theta, bits)
         names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
         for trial in range(len(bits)):
             found = infer(step, measured, rows.row_map, names, n_rows=rows.n_rows, trial=trial)
             limits = found.conf_int()[: sample.source.n_features]
-            width = float(np.mean((limits[:, 1] - limits[:, 0]) * sample.in_stds))
-            if math.isfinite(width):
-                widths.append(width)
-            else:
-                reasons[_kind((*found.why_not(), "the noise hides the variance of some coefficients")[0])] += 1
-    if 2 * len(widths) < trials:
-        return None, reasons.most_common(1)[0][0]
-    return float(np.mean(widths)), None
+            widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stds)
+            if np.isnan(widths[-1]).any():
+                reasons[_kind(found)] += 1
+    found_widths = np.concatenate(widths)
+    given = found_widths[np.isfinite(found_widths)]
+    return Intervals(
+        share=len(given) / len(found_widths),
+        width=float(np.median(given)) if len(given) else None,
+        why_not=reasons.most_common(1)[0][0] if reasons else None,
+    )
 
 
-def _kind(reason: str) -> str:
-    """Return a reason without the numbers of one fit, so that fits can be counted by it."""
-    return reason.split(":")[0].split(";")[0]
+def _kind(found: Inference) -> str:
+    """Return why slopes have no interval, without the names and numbers of one fit, so that fits can be counted."""
+    if found.why_not():
+        reason = found.why_not()[0].split(":")[0]
+        return re.sub(r"^\d+% of", "too many of", reason.split(";")[0])
+    _, reason = found.why_empty()[0].split(": ", 1)
+    return reason.split(";")[0]
 
 
 def _shares(samples: Sequence[Sample], trials: int, seed: int) -> "list[tuple[Sample, Sequence[Bits]]]":
