@@ -5,6 +5,7 @@ A report holds public parameters and released values only.
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,6 +27,7 @@ _KINDS: dict[str, type[Release]] = {
     "failure": FailureAllowance,
     "opaque": OpaqueRelease,
 }
+_MAY_LACK = ("ledger_entry",)  # what earlier versions did not write
 _MOST_TIMES = 10**6  # releases are listed one by one
 _CERTAIN = (
     3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
@@ -103,6 +105,7 @@ class PrivacyReport:
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     bounds_origin: str = "declared"
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
+    ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -173,6 +176,7 @@ class PrivacyReport:
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, {self.spent_in_words}",
             *([] if self.certified_delta is None else [f"Certified      {self.certificate_in_words}"]),
+            *([] if self.ledger_entry is None else [f"Charged as     ledger row {self.ledger_entry}"]),
             f"Neighbours     {self.relation_in_words}",
             f"Data           {self.n_rows} rows, {self.n_features} coefficients",
             "",
@@ -225,7 +229,8 @@ class PrivacyReport:
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
         """Rebuild a report from plain data."""
         try:
-            return cls(**{name: _READ[name](data[name]) for name in cls.__dataclass_fields__})
+            known = [name for name in cls.__dataclass_fields__ if name in data or name not in _MAY_LACK]
+            return cls(**{name: _READ[name](data[name]) for name in known})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
 
@@ -285,6 +290,12 @@ def _pair(value: Any) -> tuple[str, str]:
     return first, second
 
 
+def _ledger_entry(value: Any) -> str | None:
+    if value is not None and not re.fullmatch("[0-9]+:[0-9a-f]{64}", text(value)):
+        raise ValueError("an entry of a ledger is given by its number and its hash")
+    return None if value is None else str(value)
+
+
 def _origin(value: Any) -> str:
     if text(value) not in _ORIGINS:
         raise ValueError(f"{value!r} is not where bounds come from")
@@ -316,5 +327,6 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "rows_per_unit": whole,
     "bounds_origin": _origin,
     "advice": tuple_of(text),
+    "ledger_entry": _ledger_entry,
     "coefficients": tuple_of(_coefficient),
 }

@@ -1,8 +1,10 @@
 """Reports checked by computing them again: what a report says was spent must follow from the releases that it lists.
 
 This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
-fit was charged to a ledger: pass it, and the report's releases must be those of one of its entries that counts. That
-the cost is right does not make a fit private: whether it was, as configured, is a finding of its own.
+fit was charged to a ledger: pass it, and the entry that the report names must be in it, count, and have the report's
+releases. An entry is named by its hash, so that no other fit has it, unless someone copies it into another report: one
+entry pays for one result. That the cost is right does not make a fit private: whether it was, as configured, is a
+finding of its own.
 """
 
 import json
@@ -16,9 +18,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .errors import ModelFileError
-from .ledger import BudgetLedger
+from .ledger import BudgetLedger, Entry
 from .model_file import FORMAT, read_model
-from .privacy import Neighbours, OpaqueRelease, Release, epsilon_of
+from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
 
@@ -123,19 +125,27 @@ def _coefficients(content: dict[str, Any]) -> Finding:
 
 
 def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
-    wanted = Counter(report.releases)
+    """Look for the entry that a report names; equal releases alone do not tell whether this fit was charged."""
+    what, named, where = "charged to the ledger", report.ledger_entry, str(ledger.path)
+    entries = ledger.entries()
+    if named is None:
+        equal = [str(entry.number) for entry in entries if entry.status != "void" and _pays_for(entry, report)]
+        others = f"; row {', '.join(equal)} has equal releases, which may be those of other fits" if equal else ""
+        return Finding(what, False, f"the report names no entry, so nothing shows that this fit was charged{others}")
+    found = next((entry for entry in entries if entry.identity == named), None)
+    if found is None:
+        return Finding(what, False, f"{where!r} has no entry {named}, which the report names")
+    if found.status == "void":
+        return Finding(what, False, f"row {found.number}, which the report names, is void")
+    if not _pays_for(found, report):
+        return Finding(what, False, f"row {found.number}, which the report names, has other releases")
+    return Finding(what, True, f"row {found.number}, by its hash; it pays for one result")
 
-    def matches(releases: tuple[Release, ...]) -> bool:
-        if not report.staged:
-            return Counter(releases) == wanted
-        boxes = [release for release in releases if isinstance(release, OpaqueRelease)]
-        zero_out = report.asked.for_zero_out(Neighbours.of(report.relation))
-        return bool(boxes) and math.isclose(sum(box.epsilon for box in boxes), zero_out.epsilon, rel_tol=_ROUNDING)
 
-    entries = [entry for entry in ledger.entries() if matches(entry.releases)]
-    counted = ", ".join(str(entry.number) for entry in entries if entry.status != "void")
-    void = ", ".join(str(entry.number) for entry in entries if entry.status == "void")
-    if counted:
-        return Finding("charged to the ledger", True, f"entry {counted}")
-    missing = f"only entry {void}, which is void, has" if void else f"no entry of {str(ledger.path)!r} has"
-    return Finding("charged to the ledger", False, f"{missing} these releases")
+def _pays_for(entry: Entry, report: PrivacyReport) -> bool:
+    """Whether an entry has the releases of a report or, where these were planned in stages, the stages' budgets."""
+    if not report.staged:
+        return Counter(entry.releases) == Counter(report.releases)
+    boxes = [release for release in entry.releases if isinstance(release, OpaqueRelease)]
+    zero_out = report.asked.for_zero_out(Neighbours.of(report.relation))
+    return bool(boxes) and math.isclose(sum(box.epsilon for box in boxes), zero_out.epsilon, rel_tol=_ROUNDING)

@@ -123,15 +123,63 @@ def test_a_report_must_be_charged_to_the_ledger_that_is_named(method, tmp_path):
     assert problems(verify_report(report, ledger=other)) == ["charged to the ledger"]
 
 
-def test_a_report_whose_only_entry_is_void_was_not_charged(tmp_path):
+def of_the_ledger(report, ledger):
+    (finding,) = (finding for finding in verify_report(report, ledger=ledger) if "ledger" in finding.what)
+    return finding.holds, finding.detail
+
+
+@pytest.mark.parametrize("method", ["adaptive", "ihm-adaptive"])
+def test_the_charge_of_one_fit_does_not_pay_for_an_equal_one(method, tmp_path):
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=9.0, delta=1e-5, black_boxes=(2.0, 4e-6))
+    charged = [fitted(method, ledger=ledger) for _ in range(2)]
+    reports = [model.privacy_report_.to_dict() for model in charged]
+    assert [report["ledger_entry"] for report in reports] == [entry.identity for entry in ledger.entries()]
+    assert [of_the_ledger(report, ledger)[0] for report in reports] == [True, True]
+    uncharged = fitted(method).privacy_report_.to_dict()
+    assert uncharged["ledger_entry"] is None
+    holds, detail = of_the_ledger(uncharged, ledger)
+    assert not holds
+    assert "names no entry" in detail
+    assert "row 2, 4 has equal releases, which may be those of other fits" in detail
+
+
+def test_an_equal_entry_of_another_ledger_is_not_that_of_the_report(tmp_path):
+    ledgers = [BudgetLedger(tmp_path / name, epsilon=3.0, delta=1e-5) for name in ("one", "two")]
+    reports = [fitted(ledger=ledger).privacy_report_.to_dict() for ledger in ledgers]
+    for report, own, other in ((reports[0], *ledgers), (reports[1], *reversed(ledgers))):
+        assert of_the_ledger(report, own)[0]
+        holds, detail = of_the_ledger(report, other)
+        assert not holds
+        assert f"has no entry {report['ledger_entry']}" in detail
+
+
+def test_the_entry_that_a_report_names_must_count_and_have_its_releases(tmp_path):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5)
     model = fitted()
-    report = json.loads(model.privacy_report_.to_json())
     entry = ledger.reserve([model.privacy_report_.releases], what="a fit")
-    assert problems(verify_report(report, ledger=ledger)) == []
+    other = ledger.add(model.privacy_report_.releases[0], what="a part of it")
+    report = model.privacy_report_.to_dict() | {"ledger_entry": entry.identity}
+    assert of_the_ledger(report, ledger) == (True, "row 2, by its hash; it pays for one result")
     ledger.void(entry, why="it is said that nothing was released")
-    (finding,) = (finding for finding in verify_report(report, ledger=ledger) if not finding.holds)
-    assert finding.detail == "only entry 2, which is void, has these releases"
+    assert of_the_ledger(report, ledger) == (False, "row 2, which the report names, is void")
+    report["ledger_entry"] = other.identity
+    assert of_the_ledger(report, ledger) == (False, "row 3, which the report names, has other releases")
+
+
+def test_a_report_from_before_entries_were_named_is_read(tmp_path, report):
+    old = {name: value for name, value in report.items() if name != "ledger_entry"}
+    assert problems(verify_report(old)) == []
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5)
+    assert of_the_ledger(old, ledger) == (
+        False,
+        "the report names no entry, so nothing shows that this fit was charged",
+    )
+
+
+@pytest.mark.parametrize("entry", ["", "2", f"2:{'g' * 64}", f"2:{'a' * 64}\n", 2, [], True])
+def test_what_is_no_name_of_an_entry_is_refused(report, entry):
+    with pytest.raises(ModelFileError):
+        verify_report(report | {"ledger_entry": entry})
 
 
 NOT_PRIVATE = {

@@ -93,7 +93,7 @@ def test_json_reads_back(method):
 
 def test_a_report_that_lacks_something_is_refused():
     whole = fit().privacy_report_.to_dict()
-    for name in PrivacyReport.__dataclass_fields__:
+    for name in set(PrivacyReport.__dataclass_fields__) - {"ledger_entry"}:
         with pytest.raises(ModelFileError):
             PrivacyReport.from_dict({key: value for key, value in whole.items() if key != name})
 

@@ -22,7 +22,8 @@ def verify(
         Path, typer.Argument(metavar="FILE", help="Model file, or report that was saved as .json or .html.")
     ],
     ledger: Annotated[
-        Path | None, typer.Option(help="Ledger that the fit was charged to: its releases must be an entry there.")
+        Path | None,
+        typer.Option(help="Ledger that the fit was charged to: it must hold the entry that the report names."),
     ] = None,
     json: given.Json = False,
 ) -> None:

@@ -126,6 +126,7 @@ def _cost(report: Any) -> Table:
         ("certified", report.certificate_in_words),
         ("accounting", f"{report.accounting}: {_ACCOUNTING.get(report.accounting, '')}"),
         ("method", f"{report.title} ({report.method}); {report.reference}"),
+        *([] if report.ledger_entry is None else [("charged as", f"ledger row {report.ledger_entry}")]),
     ]
     return Table(("", ""), tuple(rows))
 
@@ -169,4 +170,5 @@ def _checks(report: Any) -> tuple[Part, ...]:
         "computes anew what they cost, without the data:"
     )
     versions = Table(("", ""), tuple(report.versions))
-    return words, Code(("dpols verify report.json",)), "The fit ran with these versions:", versions
+    ledger = "" if report.ledger_entry is None else " --ledger FILE"
+    return words, Code((f"dpols verify report.json{ledger}",)), "The fit ran with these versions:", versions

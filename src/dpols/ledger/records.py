@@ -59,6 +59,11 @@ class Entry:
         """Every release of the entry."""
         return tuple(release for group in self.groups for release in group)
 
+    @property
+    def identity(self) -> str:
+        """The number and hash of its row, which no other entry has: it was a head of the history."""
+        return f"{self.number}:{self.sha256}"
+
 
 @dataclass(frozen=True)
 class State:
