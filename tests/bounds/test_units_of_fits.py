@@ -7,7 +7,8 @@ from sklearn.base import clone
 from dpols import Bounds, PaidBounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.data import ArraySource, BoundedRows
-from dpols.data.units import first_rows, source_of_units, unit_codes
+from dpols.data.unit_ids import unit_codes
+from dpols.data.units import first_rows, source_of_units
 from dpols.errors import DataError, ParameterError
 
 BOUNDS = Bounds(features=[(-3, 3), (-3, 3)], target=(-10, 10))
@@ -58,7 +59,7 @@ def test_missing_ids_are_refused_or_not_used():
     X, y, _ = visits(6)
     nan = float("nan")
     for ids in (["a", None, "a", nan, "b", "b"], np.array([1.0, nan, 1.0, nan, 2.0, 2.0])):
-        with pytest.raises(DataError, match="missing in 2 of 6 rows"):
+        with pytest.raises(DataError, match="the id of a unit is missing, and"):
             source_of_units(ArraySource(X, y), ids, max_rows=2, bad_rows="raise")
         source = source_of_units(ArraySource(X, y), ids, max_rows=2, bad_rows="zero")
         assert source.kept.tolist() == [True, False, True, False, True, True]

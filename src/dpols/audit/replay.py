@@ -16,7 +16,8 @@ import numpy as np
 from ..algorithms import algorithm
 from ..data import ArraySource, BoundedRows, Bounds, RowSource
 from ..data.rows import Numeric
-from ..data.units import source_of_units, unit_codes
+from ..data.unit_ids import unit_codes
+from ..data.units import source_of_units
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits, streams
 from .movement import Movement, movement

@@ -5,16 +5,17 @@ so that taking a unit away changes nothing but its own rows. Rows that are not k
 nothing to any sum.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, ParameterError
+from .kinds import library_of
 from .memory import ArraySource, TableSource
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import even_blocks, map_blocks
+from .unit_ids import unit_codes
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,31 +62,31 @@ def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str
     codes = unit_codes(ids)
     if len(codes) != source.n_rows:
         raise DataError(f"there are {len(codes)} ids of units for {source.n_rows} rows; each row needs one.")
-    missing = int((codes < 0).sum())
-    if missing and bad_rows == "raise":
+    if bad_rows == "raise" and (codes < 0).any():
         raise DataError(
-            f"the id of the unit is missing in {missing} of {len(codes)} rows. Fill it in, or pass bad_rows='zero' to "
-            "count each of these rows as a row of zeros."
+            "the id of a unit is missing, and bad_rows='raise' refuses rows without one. Fill it in, or pass "
+            "bad_rows='zero' to count each of these rows as a row of zeros."
         )
     return UnitSource(source, first_rows(codes, max_rows))
 
 
 def without_column(table: Any, name: Any) -> Any:
     """Return a table in memory, or an array, without one of its columns, given by name or for an array by place."""
-    kind = type(table).__module__.partition(".")[0]
+    kind = library_of(table)
     if kind == "pandas":
         return table.drop(columns=[name])
     if kind == "polars":
         return table.drop(name)
     if kind == "pyarrow":
         return table.select([column for column in table.column_names if column != name])
-    return np.delete(np.asarray(table), name, axis=1)
+    if isinstance(table, np.ndarray):
+        return np.delete(table, name, axis=1)
+    return [[value for place, value in enumerate(row) if place != name] for row in table]
 
 
 def unit_column(table: Any, name: Any) -> Any:
     """Return the ids of units from a column of a table in memory, given by name or for an array by place."""
-    kind = type(table).__module__.partition(".")[0]
-    names = {"pandas": "columns", "polars": "columns", "pyarrow": "column_names"}.get(kind)
+    names = {"pandas": "columns", "polars": "columns", "pyarrow": "column_names"}.get(library_of(table))
     if names is not None:
         if name not in list(getattr(table, names)):
             raise DataError(
@@ -97,31 +98,10 @@ def unit_column(table: Any, name: Any) -> Any:
             f"unit={name!r} is a column of a table in memory, and X is a {type(table).__name__}; read it into memory, "
             "or write a table with one row for each unit (such as its mean) and leave unit out."
         )
-    rows = np.asarray(table)
-    if rows.ndim != 2 or isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < rows.shape[1]:
+    n_columns = _n_columns(table)
+    if n_columns is None or isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < n_columns:
         raise DataError(f"unit={name!r} must be the number of a column where X is an array; or pass groups to fit.")
-    return rows[:, name]
-
-
-def unit_codes(ids: Any) -> Array:
-    """Number the units: equal ids get equal numbers, and missing ones -1."""
-    values = _as_array(ids)
-    if values.ndim != 1:
-        raise DataError(f"the ids of units have shape {values.shape}; give one for each row.")
-    if values.dtype.kind in "iubSU":
-        return np.unique(values, return_inverse=True)[1].reshape(-1)
-    if values.dtype.kind in "fmM":
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
-        return np.where(missing, -1, np.unique(values, return_inverse=True)[1].reshape(-1))
-    known: dict[Hashable, int] = {}
-    try:
-        return np.fromiter(
-            (-1 if _is_missing(value) else known.setdefault(value, len(known)) for value in values.tolist()),
-            dtype=np.int64,
-            count=len(values),
-        )
-    except TypeError:
-        raise DataError("the ids of units must be values that can be hashed, such as numbers or strings.") from None
+    return table[:, name] if isinstance(table, np.ndarray) else [row[name] for row in table]
 
 
 def first_rows(codes: Array, max_rows: int) -> Array:
@@ -155,19 +135,9 @@ def _read(source: ArraySource | TableSource, start: int, stop: int) -> tuple[Arr
     return source.features[start:stop], source.target[start:stop]
 
 
-def _as_array(ids: Any) -> Array:
-    if isinstance(ids, list | tuple):  # numpy would turn numbers among strings into strings, and join two units
-        values = np.empty(len(ids), dtype=object)
-        for place, value in enumerate(ids):
-            values[place] = value
-        return values
-    return np.asarray(ids)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)  # nan is not equal to itself
-    except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"  # whether that of pandas is cannot be told
+def _n_columns(rows: Any) -> int | None:
+    """Return how many columns an array or a list of rows has, or None where it is no table."""
+    if isinstance(rows, np.ndarray):
+        return rows.shape[1] if rows.ndim == 2 else None
+    widths = {len(row) if isinstance(row, list | tuple) or np.ndim(row) == 1 else None for row in rows}
+    return widths.pop() if len(widths) == 1 else None
