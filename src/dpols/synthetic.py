@@ -13,6 +13,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 STAFF_TARGET = "pay"
 STAFF_DECLARED = """\
 [target]
+name = "pay"
 low = 0
 high = 120000
 

@@ -18,16 +18,19 @@ def test_a_template_names_every_column_but_has_no_limits(dpols, csv, tmp_path):
     done = dpols("bounds-template", csv, "--target", "pay")
     assert (done.code, done.err) == (0, "")
     text = (tmp_path / "bounds.toml").read_text()
-    assert tomllib.loads(text) == {"target": {}, "features": {"age": {}, "hours": {}, "city": {}}}
+    assert tomllib.loads(text) == {"target": {"name": "pay"}, "features": {"age": {}, "hours": {}, "city": {}}}
     limits = {"low": 0, "high": 1}
-    assert filled(text) == {"target": limits, "features": {"age": limits, "hours": limits, "city": limits}}
+    assert filled(text) == {
+        "target": {"name": "pay", **limits},
+        "features": {"age": limits, "hours": limits, "city": limits},
+    }
 
 
 def test_a_template_as_it_is_gives_a_clear_error(dpols, csv, budget):
     dpols("bounds-template", csv, "--target", "pay")
     done = dpols("fit", csv, "--target", "pay", "--bounds", "bounds.toml", *budget, "--out", "model.json")
     assert done.code == 2
-    assert "[target] has no low" in done.err
+    assert "[target] has no low; fill it in from public knowledge." in done.err
 
 
 def test_any_name_survives(dpols, tmp_path):

@@ -54,6 +54,49 @@ def fit(dpols, mixed):
     return run
 
 
+NAMED = DECLARED.replace("[target]", '[target]\nname = "pay"')
+
+
+@pytest.mark.parametrize("declared", [DECLARED, NAMED, DECLARED.replace("[target]\nlow = 0\nhigh = 100", "")])
+def test_a_formulas_target_has_the_range_under_its_own_name(fit, tmp_path, declared):
+    (tmp_path / "declared.toml").write_text(declared)
+    done = fit("--formula", "age ~ region", "--bad-rows", "zero", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert dict(json.loads(done.out)["bounds"])["target"] == "[18, 90]"
+
+
+def test_a_table_of_bounds_has_the_range_of_any_target(dpols, mixed, tmp_path):
+    (tmp_path / "catalogue.csv").write_text("column,low,high\nage,18,90\npay,0,100\n")
+    budget = ("--epsilon", 50, "--delta", "1e-6", "--bounds", "catalogue.csv", "--out", "model.json", "--json")
+    for formula, expected in (("age ~ pay", "[18, 90]"), ("pay ~ age", "[0, 100]")):
+        done = dpols("fit", mixed, "--formula", formula, *budget, "--bad-rows", "zero")
+        assert (done.code, done.err) == (0, "")
+        assert dict(json.loads(done.out)["bounds"])["target"] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--target", "weight"], ["[target] is that of 'pay'", "--target pay"]),
+        (["--formula", "weight ~ age"], ["'weight' has no public range", "'pay'", "add 'weight' to the features"]),
+        (["--formula", "region ~ age"], ["'region'", "numbers"]),
+    ],
+)
+def test_the_range_of_another_target_is_not_used(fit, tmp_path, arguments, words):
+    (tmp_path / "declared.toml").write_text(NAMED)
+    done = fit(*arguments)
+    assert done.code == 2
+    assert [word for word in words if word not in done.err] == []
+    assert not (tmp_path / "model.json").exists()
+
+
+def test_a_fit_by_name_needs_the_range_of_its_target(fit, tmp_path):
+    (tmp_path / "declared.toml").write_text(DECLARED.replace("[target]\nlow = 0\nhigh = 100", ""))
+    done = fit("--target", "pay")
+    assert done.code == 2
+    assert "has no table [target]" in done.err
+
+
 def test_a_mixed_table_is_fitted_and_predicted(fit, dpols, mixed, tmp_path):
     done = fit("--target", "pay", "--report", "report.html")
     assert (done.code, done.err) == (0, "")

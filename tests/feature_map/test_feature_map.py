@@ -275,6 +275,10 @@ def test_what_makes_no_sense_is_refused(case):
 
 def test_a_map_is_plain_data():
     assert FeatureMap.from_dict(json.loads(json.dumps(MAP.to_dict()))) == MAP
+    named = FeatureMap(MAP.columns, target=(0, 100), target_name="pay")
+    assert FeatureMap.from_dict(json.loads(json.dumps(named.to_dict()))) == named
+    older = {name: value for name, value in MAP.to_dict().items() if name != "target_name"}
+    assert FeatureMap.from_dict(older) == MAP
     assert pickle.loads(pickle.dumps(MAP)) == MAP
     assert clone(PrivateLinearRegression(feature_map=MAP)).feature_map == MAP
 
@@ -319,6 +323,23 @@ def people(n_rows=4000):
 
 
 SMALL = FeatureMap(MAP.columns, target=(0, 100))
+
+
+@pytest.mark.extras
+def test_the_range_of_another_target_is_not_used(tmp_path):
+    pytest.importorskip("pandas")
+    rows, pay = people()
+    frame = table(rows, "pandas").assign(pay=pay, cost=pay)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    named = FeatureMap(SMALL.columns, SMALL.terms, SMALL.target, target_name="pay").plus(("hours", "hours"))
+    model = PrivateLinearRegression(1.0, 1e-6, feature_map=named)
+    for data in ((frame, "cost"), (read(tmp_path / "rows.csv", target="cost"),)):
+        with pytest.raises(BoundsError, match="'cost', but its declared range is that of 'pay'"):
+            model.fit(*data)
+    model.fit(frame, "pay")
+    model.fit(table(rows, "pandas"), pay)
+    with pytest.raises(BoundsError, match="target_name"):
+        FeatureMap(SMALL.columns, target_name="pay")
 
 
 @pytest.mark.extras

@@ -59,6 +59,12 @@ def test_everything_can_be_declared():
     assert "(age - 54)^2" in declared(WHOLE).names
 
 
+def test_the_target_may_have_a_name_and_may_be_left_out():
+    named = declared(WHOLE.replace("[target]", '[target]\nname = "pay"'))
+    assert (named.target, named.target_name) == ((0.0, 100.0), "pay")
+    assert declared(WHOLE.replace("[target]\nlow = 0\nhigh = 100", "")).target is None
+
+
 def test_powers_and_products_of_raw_columns_have_their_centre_at_zero():
     text = WHOLE.replace("degree = 3", "degree = 2\ncentre = 0")
     assert {"age^2", "age:region[other]", "age:(hours - 40)"} <= set(declared(text).names)
@@ -79,6 +85,7 @@ BAD = {
     "one column": ('["age", "hours"]', '["age"]', "list of lists"),
     "unknown column": ('["age", "hours"]', '["age", "houses"]', "'houses'"),
     "one category": ("[true, false]", "[true]", r"\[features.member\] has categories"),
+    "name of the target": ("high = 100", "high = 100\nname = 3", r"\[target\] has a name"),
     "limits of the target": ("high = 100", "high = -1", r"\[target\] has low"),
 }
 

@@ -206,3 +206,27 @@ def test_a_norm_is_passed_on():
     report = ols("y ~ a + h", rows(), epsilon=1, delta=1e-6, bounds=tight).privacy_report_
     assert ("target", "[-100, 100]") in report.bounds
     assert any(text.startswith("0.75 after") for _, text in report.bounds)
+
+
+def test_a_target_has_the_range_under_its_own_name():
+    assert translated("a ~ h", BOUNDS).feature_map.target == (0.0, 10.0)
+    assert translated("a ~ h", DECLARED).feature_map.target == (0.0, 10.0)
+    assert translated("y ~ h", DECLARED).feature_map.target == (0.0, 100.0)
+    named = FeatureMap(DECLARED.columns, target=(0, 100), target_name="y")
+    assert translated("y ~ h", named).feature_map.target == (0.0, 100.0)
+    assert translated("a ~ h", named).feature_map.target == (0.0, 10.0)
+    model = ols("h ~ a", rows(2000), bounds=BOUNDS, epsilon=1, delta=1e-6, random_state=0)
+    assert dict(model.privacy_report_.bounds)["target"] == "[-1, 2]"
+
+
+@pytest.mark.parametrize(
+    ("formula", "declared"),
+    [
+        ("z ~ a", FeatureMap(DECLARED.columns, target=(0, 100), target_name="y")),
+        ("z ~ a", Bounds(features={"a": (0, 10)})),
+        ("r ~ a", DECLARED),
+    ],
+)
+def test_a_target_without_a_range_of_its_own_is_refused(formula, declared):
+    with pytest.raises(BoundsError, match=r"the formula's target '[zr]'"):
+        translated(formula, declared)

@@ -38,7 +38,22 @@ _EITHER = f"{_LIMITS}# or {_CATEGORIES[2:]}"
 
 
 def read_feature_map(path: Path, target: str | None = None) -> "FeatureMap":
-    """Return what a file declares, as a feature map; a CSV file has a row for each column, also for the target."""
+    """Return what a file declares, as a feature map with the range of the target, which is that of this name."""
+    declared = read_declared(path, target)
+    if declared.target is None:
+        raise BoundsError(
+            f"bounds file {str(path)!r}: has no table [target]; it needs the low and high of the column to predict."
+        )
+    if target is not None and declared.target_name not in (None, target):
+        raise BoundsError(
+            f"bounds file {str(path)!r}: [target] is that of {declared.target_name!r}, not of --target {target!r}; "
+            f"pass --target {declared.target_name}, or give [target] the name, low and high of {target!r}."
+        )
+    return declared
+
+
+def read_declared(path: Path, target: str | None = None) -> "FeatureMap":
+    """Return what a file declares, of whatever target; a CSV file has a row for each column, also for the target."""
     from ..feature_map.toml import feature_map_from_toml
 
     if path.suffix.lower() == ".csv":
@@ -76,7 +91,7 @@ def plain_bounds(declared: "FeatureMap") -> "Bounds | None":
 
     columns = declared.columns.values()
     plain = all(isinstance(column, Numeric) and column.missing is None for column in columns)
-    return declared.bounds() if plain and declared == FeatureMap(declared.columns, target=declared.target) else None
+    return declared.bounds() if plain and declared.terms == FeatureMap(declared.columns).terms else None
 
 
 def feature_names(bounds: "Bounds") -> list[str]:
@@ -93,7 +108,7 @@ def bounds_template(
     Columns that do not hold numbers, and those that ``categories`` names, get a list of categories to fill in; others
     get limits, or either where the table is not ``typed``.
     """
-    parts = [_HEAD, f"# {one_line(target)}\n[target]\n{_LIMITS}"]
+    parts = [_HEAD, f"[target]\nname = {one_line(target)}\n{_LIMITS}"]
     for name, other_type in columns.items():
         if name != target:
             listed = other_type is not None or name in categories
@@ -106,6 +121,6 @@ def filled_bounds(bounds: "Bounds", target: str) -> str:
     """Return a bounds file with the limits of ``bounds``, whose features are a mapping."""
     assert isinstance(bounds.features, Mapping)
     assert bounds.target is not None
-    tables = [(f"# {one_line(target)}\n[target]", bounds.target)]
+    tables = [(f"[target]\nname = {one_line(target)}", bounds.target)]
     tables += [(f"[features.{toml_key(name)}]", pair) for name, pair in bounds.features.items()]
     return "\n".join(f"{head}\nlow = {low!r}\nhigh = {high!r}\n" for head, (low, high) in tables)

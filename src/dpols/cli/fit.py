@@ -10,7 +10,7 @@ import typer
 
 from ..errors import BoundsError, ParameterError
 from . import options as given
-from .bounds_file import plain_bounds, read_feature_map
+from .bounds_file import plain_bounds, read_declared, read_feature_map
 from .console import out as console
 from .found_bounds import (
     categories_of,
@@ -150,11 +150,12 @@ def fit(
     one_way(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
     if reference_bounds is not None:
         check_reference(reference_bounds, data)
-    declared = None if bounds is None else read_feature_map(bounds, target)
-    if formula is not None:
-        if declared is None or paid_bounds is not None:
+    if formula is None:
+        declared = None if bounds is None else read_feature_map(bounds, target)
+    else:
+        if bounds is None or paid_bounds is not None:
             raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
-        target, declared, no_intercept = by_formula(formula, declared, target, no_intercept)
+        target, declared, no_intercept = by_formula(formula, bounds, target, no_intercept)
     if target is None:
         raise ParameterError("--target is missing: name the column to predict, or give a --formula.")
     plain = None if declared is None else plain_bounds(declared)
@@ -235,15 +236,14 @@ def interrupts_explained() -> Iterator[None]:
         raise
 
 
-def by_formula(
-    formula: str, declared: "FeatureMap", target: str | None, no_intercept: bool
-) -> "tuple[str, FeatureMap, bool]":
+def by_formula(formula: str, bounds: Path, target: str | None, no_intercept: bool) -> "tuple[str, FeatureMap, bool]":
     """Return target, features and whether to leave out the intercept, as a formula says; what clashes is refused."""
-    from ..formula import translated
+    from ..formula import target_of, translated
 
-    made = translated(formula, declared)
-    if target not in (None, made.target):
-        raise ParameterError(f"--target {target!r} is not that of the formula, {made.target!r}; leave out --target.")
+    named = target_of(formula)
+    if target not in (None, named):
+        raise ParameterError(f"--target {target!r} is not that of the formula, {named!r}; leave out --target.")
+    made = translated(formula, read_declared(bounds, named))
     if no_intercept and made.fit_intercept:
         raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")
     return made.target, made.feature_map, not made.fit_intercept

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.bounds import Bounds, Interval, checked_interval
 from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
-from ..plain_data import finite_number, mapping, tuple_of
+from ..plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
 from .columns import Column, column_from_dict, repeated
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of
@@ -33,6 +33,8 @@ class FeatureMap:
         default each column is a term of its own.
     target : (low, high), optional
         The public range of the target. A fit needs it, a transformation does not.
+    target_name : str, optional
+        The column whose range ``target`` is. A fit of another column is refused.
 
     A row's features depend on that row and on what is declared here, never on another row.
 
@@ -50,6 +52,7 @@ class FeatureMap:
     columns: Mapping[str, Column]
     terms: Sequence[Any] | None = None
     target: Interval | None = None
+    target_name: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -70,11 +73,23 @@ class FeatureMap:
             raise BoundsError(f"two features are named {twice!r}; each needs a name of its own.")
         if self.target is not None:
             object.__setattr__(self, "target", checked_interval("target", self.target))
+        if self.target_name is not None and (not isinstance(self.target_name, str) or self.target is None):
+            raise BoundsError(
+                f"target_name={self.target_name!r} must be the name of the column whose range target=(low, high) is."
+            )
         self.bounds()
 
     def plus(self, *terms: Any) -> "FeatureMap":
         """Return a map with further terms."""
-        return FeatureMap(self.columns, (*self._terms, *terms), self.target)
+        return FeatureMap(self.columns, (*self._terms, *terms), self.target, self.target_name)
+
+    def check_target(self, name: str) -> None:
+        """Refuse a target whose range is not the declared one."""
+        if self.target_name not in (None, name):
+            raise BoundsError(
+                f"the target is {name!r}, but its declared range is that of {self.target_name!r}; fit "
+                f"{self.target_name!r}, or declare target and target_name of {name!r}."
+            )
 
     @property
     def raw_columns(self) -> tuple[str, ...]:
@@ -122,19 +137,21 @@ class FeatureMap:
             "columns": {name: column.to_dict() for name, column in self.columns.items()},
             "terms": [term_to_list(term) for term in self._terms],
             "target": None if self.target is None else list(self.target),
+            "target_name": self.target_name,
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> "FeatureMap":
         """Rebuild a map from plain data."""
         try:
-            fields = mapping(data)
-            if set(fields) != {"columns", "terms", "target"}:
-                raise ValueError("it has the fields columns, terms and target")
+            fields = {"target_name": None, **mapping(data)}  # which older files lack
+            if set(fields) != {"columns", "terms", "target", "target_name"}:
+                raise ValueError("it has the fields columns, terms, target and target_name")
             columns = {name: column_from_dict(column) for name, column in mapping(fields["columns"]).items()}
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
             target = None if fields["target"] is None else tuple_of(finite_number)(fields["target"])
-            return cls(columns, terms, target)  # type: ignore[arg-type]
+            name = None if fields["target_name"] is None else text(fields["target_name"])
+            return cls(columns, terms, target, name)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 

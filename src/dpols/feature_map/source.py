@@ -21,6 +21,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
     if isinstance(table, FileSource):
         if target is not None or table.target is None:
             raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
+        feature_map.check_target(table.target)
         return mapped_files(feature_map, table)
     if is_source(table) or is_stream(table) or library_of(table) in ("dask", "pyspark"):
         raise DataTypeError(
@@ -41,6 +42,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
             raise DataError(f"y={target!r} names a column, but X is not a table.")
         if target in feature_map.raw_columns:
             raise DataError(f"y={target!r} is also a feature; leave it out of the feature map.")
+        feature_map.check_target(target)
         return TableSource(
             n_rows, feature_map.names, lambda a, b: mapped_block(feature_map, target, _slice(rows, a, b))
         )

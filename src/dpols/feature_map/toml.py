@@ -1,10 +1,10 @@
 """A feature map in TOML: what a person declares of a table, in one file.
 
-``[target]`` has ``low`` and ``high``. Each ``[features.NAME]`` has either ``low`` and ``high``, and as far as wanted
-``missing``, ``degree`` and ``centre``; or ``categories``, and as far as wanted ``unknown``, ``missing`` and
-``drop_first``. ``interactions``, above all tables, lists products as lists of column names. Powers and products are
-those of a column minus its centre, by default the middle of its range: they are then less alike the column itself, and
-noise does less harm.
+``[target]`` has ``low`` and ``high``, and the ``name`` of the column that they are of. Each ``[features.NAME]`` has
+either ``low`` and ``high``, and as far as wanted ``missing``, ``degree`` and ``centre``; or ``categories``, and as far as
+wanted ``unknown``, ``missing`` and ``drop_first``. ``interactions``, above all tables, lists products as lists of column
+names. Powers and products are those of a column minus its centre, by default the middle of its range: they are then
+less alike the column itself, and noise does less harm.
 """
 
 import json
@@ -32,7 +32,7 @@ def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
         raise BoundsError(
             "has no feature; give each feature to use a table [features.NAME] with low and high, or with categories."
         )
-    target = _limits("target", document.get("target"), ("low", "high"))
+    target, target_name = _target(document.get("target"))
     columns = {name: _column(f"features.{toml_key(name)}", table) for name, table in features.items()}
     centres = {name: _centre(f"features.{toml_key(name)}", table) for name, table in features.items()}
     terms: list[Any] = list(columns)
@@ -41,7 +41,7 @@ def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
             terms.append(Factor(name, power, centres[name]))
     for product in _interactions(document.get("interactions", []), columns):
         terms.append([Factor(name, origin=centres[name]) for name in product])
-    return FeatureMap(columns, terms, target)
+    return FeatureMap(columns, terms, target, target_name)
 
 
 def toml_key(name: str) -> str:
@@ -56,6 +56,17 @@ def toml_key(name: str) -> str:
 def one_line(text: str) -> str:
     """Return a text in quotes, as TOML writes it."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _target(table: Any) -> tuple[tuple[float, float] | None, str | None]:
+    """Return range and name of the target; a formula may name a feature instead."""
+    if table is None:
+        return None, None
+    limits = _limits("target", table, ("name", "low", "high"))
+    name = table.get("name")
+    if name is not None and not isinstance(name, str):
+        raise BoundsError("[target] has a name that is no text; it must be the name of the column to predict.")
+    return limits, name
 
 
 def _column(where: str, table: Any) -> Column:
@@ -74,10 +85,10 @@ def _limits(where: str, table: Any, allowed: tuple[str, ...]) -> tuple[float, fl
     if not isinstance(table, dict):
         raise BoundsError(f"has no table [{where}]; it needs low and high.")
     _only(where, table, allowed)
-    other = "" if where == "target" else ", or give categories"
+    other = "" if where == "target" else ", or give categories, or delete the table"
     for end in ("low", "high"):
         if end not in table:
-            raise BoundsError(f"[{where}] has no {end}; fill it in from public knowledge{other}, or delete the table.")
+            raise BoundsError(f"[{where}] has no {end}; fill it in from public knowledge{other}.")
         _number(where, end, table[end])
     low, high = table["low"], table["high"]
     if not low < high:

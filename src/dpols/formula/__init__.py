@@ -1,6 +1,6 @@
 """Regressions by formula: parsed by formulaic, translated into a feature map, fitted as any other."""
 
 from .fit import ols
-from .translation import Translated, translated
+from .translation import Translated, target_of, translated
 
-__all__ = ["Translated", "ols", "translated"]
+__all__ = ["Translated", "ols", "target_of", "translated"]

@@ -33,7 +33,9 @@ def ols(
         The privacy budget; delta may be a rule such as ``"1/n^2"``.
     bounds : Bounds or FeatureMap
         The public ranges of the columns, by name, and of the target; those of powers and products follow. Of a feature
-        map, which can also declare levels and what stands for empty cells, the columns and the target are used.
+        map, which can also declare levels and what stands for empty cells, the columns and the target are used. A
+        target that has a range among the features, under its own name, has that one, so that bounds do for formulas
+        with different targets; ``target`` is that of others, or only of the ``target_name`` of a feature map.
     **parameters
         Further parameters of ``PrivateLinearRegression``.
 

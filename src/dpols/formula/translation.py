@@ -9,9 +9,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from ..data import Bounds
+from ..data.bounds import Interval
 from ..errors import BoundsError, MissingExtraError, ParameterError
 from ..feature_map import Categorical, Factor, FeatureMap, Numeric
 
@@ -34,11 +35,13 @@ class Translated:
 def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     """Translate a formula, given the public ranges of its columns and of its target.
 
-    ``declared`` are bounds by column name, or a feature map, of which only the columns and the target are used.
+    ``declared`` are bounds by column name, or a feature map, of which only the columns and the target are used. A
+    target that has a range under its own name, among the features, has that one.
     """
     parsed = _parsed(formula)
     target = _target(formula, parsed)
     columns = _columns(declared)
+    target_range = _target_range(declared, columns, target)
     # A formula's own levels stand before those that were declared.
     meanings = {factor.expr: _meaning(factor) for term in parsed.rhs for factor in term.factors}
     for meaning in meanings.values():
@@ -60,7 +63,7 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     terms, intercept = _terms(scoped, meanings, columns)
     if not terms:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
-    feature_map = FeatureMap({name: columns[name] for name in used}, terms, _target_range(declared))
+    feature_map = FeatureMap({name: columns[name] for name in used}, terms, target_range, target)
     return Translated(target, feature_map, intercept)
 
 
@@ -76,6 +79,11 @@ class _Meaning:
     def columns(self) -> set[str]:
         named = {factor.column for factors in self.products for factor in factors}
         return named if self.categories is None else {*named, self.categories}
+
+
+def target_of(formula: str) -> str:
+    """Return the name on the left of ``~``."""
+    return _target(formula, _parsed(formula))
 
 
 def _parsed(formula: Any) -> Any:
@@ -117,10 +125,22 @@ def _columns(declared: Any) -> dict[str, Column]:
     )
 
 
-def _target_range(declared: Any) -> Any:
-    if isinstance(declared, Bounds) and declared.y_abs is not None:
-        return -declared.y_abs, declared.y_abs
-    return declared.target
+def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> Interval:
+    """Return the range of a target: the one that is declared under its name, or else that of the target."""
+    of_target = getattr(declared, "target_name", None)
+    if name in columns and name != of_target:
+        column = columns[name]
+        if not isinstance(column, Numeric):
+            raise BoundsError(f"the formula's target {name!r} is declared as categories; it must be one of numbers.")
+        return column.interval
+    y_abs = getattr(declared, "y_abs", None)
+    pair = declared.target if y_abs is None else (-y_abs, y_abs)
+    if pair is None or of_target not in (None, name):
+        other = "" if of_target is None else f", and that of the target is of {of_target!r}"
+        raise BoundsError(
+            f"the formula's target {name!r} has no public range{other}; add {name!r} to the features of the bounds."
+        )
+    return cast(Interval, pair)
 
 
 def _declare(columns: dict[str, Column], name: str, levels: Sequence[Any]) -> None:
