@@ -72,7 +72,8 @@ def _of_pyarrow(ids: Any) -> Array:
         present, values = np.asarray(column.is_valid(), dtype=bool), column.drop_null()
         if types.is_floating(column.type):  # pyarrow tells 0.0 from -0.0
             return _with_gaps(present, _of_array(np.asarray(values)))
-        encoded = pyarrow.chunked_array(values).dictionary_encode().unify_dictionaries()
+        chunks = values.chunks if isinstance(values, pyarrow.ChunkedArray) else [values]
+        encoded = pyarrow.chunked_array(chunks, values.type).dictionary_encode().unify_dictionaries()
     except pyarrow.ArrowException:  # of types that pyarrow cannot compare
         return _of_objects(ids.to_pylist())
     indices = [np.asarray(chunk.indices) for chunk in encoded.chunks]
