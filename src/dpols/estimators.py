@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from .data import ArraySource, Bounds, RowSource, as_source
 from .data.engines import ENGINES
-from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
+from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot, refuse_unread
 from .data.memory import real_numbers, unquoted
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
@@ -65,7 +65,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     neighbours : "zero-out" or "replace-one", default="zero-out"
         Which two data sets the guarantee makes hard to tell apart.
     options : mapping, optional
-        Further choices of the method's ``plan``, for instance ``{"n_iterations": 5}``.
+        Further choices of the method's ``plan``, for instance ``{"max_passes": 9}``.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
@@ -254,6 +254,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         """Return rows to predict for as numbers, with a column for each coefficient."""
         check_is_fitted(self)
+        refuse_unread(X)
         if isinstance(getattr(self, "unit", None), str) and self.unit in _names_in(X):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
@@ -340,7 +341,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             return self._remember(source, names=None if source.columns is None else _names_in(X))
         if isinstance(y, str):
             if not is_table(X):
-                raise DataError(f"y={y!r} names a column, but X is not a table.")
+                raise DataError(f"y={y!r} names a column, but X is not a table; pass a table, or the targets as y.")
             return self._remember(as_source(X, y), names=_names_in(X))
         target = real_numbers(y, "y")
         target = column_or_1d(check_array(target, ensure_2d=False, ensure_all_finite=False), warn=True)

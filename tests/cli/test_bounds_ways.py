@@ -133,6 +133,15 @@ def test_what_is_wrong_is_named_and_nothing_is_written(fit, tmp_path, arguments,
     assert not (tmp_path / "model.json").exists()
 
 
+def test_the_row_of_the_target_is_named_by_an_option(dpols, tmp_path):
+    (tmp_path / "meta.csv").write_text("column,low,high\nincome,0,40000\ncost,-500,9000\n")
+    arguments = ("bounds-check", "meta.csv", "--rows", 1000, "--epsilon", 1, "--delta", "1e-6")
+    done = dpols(*arguments)
+    assert done.code == 2
+    assert "by --target" in done.err
+    assert dpols(*arguments, "--target", "cost").code == 0
+
+
 def test_public_numbers_tell_how_wide_bounds_may_be(dpols, bounds):
     arguments = ["bounds-check", bounds, "--epsilon", 1, "--delta", "1e-6"]
     done = dpols(*arguments, "--rows", 100_000, "--json")

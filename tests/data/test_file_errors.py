@@ -269,3 +269,33 @@ def test_a_source_without_a_target_and_one_with_two(tmp_path):
     refused(path, "no target", "dpols.read", target=None)
     with pytest.raises(ValueError, match="own target"):
         PrivateLinearRegression(1.0, 1e-6, BOUNDS).fit(read(path, TARGET), TARGET)
+
+
+def test_text_in_one_file_of_a_folder_under_a_feature_map(tmp_path):
+    from dpols import FeatureMap, Numeric
+
+    good = arrow_table(numbers())
+    feature_map = FeatureMap({NAMES[0]: Numeric(-10, 10)}, target=(-10, 10))
+    pyarrow_parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow_parquet.write_table(good, tmp_path / "a.parquet")
+    text = good.set_column(good.schema.get_field_index(NAMES[0]), NAMES[0], pyarrow.array(["SECRET"] * len(good)))
+    pyarrow_parquet.write_table(text, tmp_path / "b.parquet")
+    with pytest.raises(DpolsError, match=r"b\.parquet'.*declared as numbers") as caught:
+        PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map).fit(read(tmp_path, target=TARGET))
+    assert "SECRET" not in str(caught.value)
+
+
+def test_paths_and_sources_are_told_where_they_belong(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(arrow_table(numbers()), path)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS)
+    for given in (path, str(path)):
+        with pytest.raises(TypeError, match=r"dpols\.read\(path, target=\.\.\.\)"):
+            model.fit(given, TARGET)
+    source = read(path, TARGET)
+    model.fit(source)
+    for given in (source, path, str(path)):
+        with pytest.raises(TypeError, match="rows in memory"):
+            model.predict(given)
+    with pytest.raises(ValueError, match=rf"columns=\['{NAMES[0]}'\]"):
+        read(path, TARGET, columns=NAMES[0])

@@ -120,7 +120,7 @@ def test_declared_categories_need_no_levels():
 REFUSED = {
     "y ~ C(r)": "public levels",
     "y ~ a + other": "'other' of the formula has no public range",
-    "y ~ C(r, levels=['x', 'y']) + C(r, levels=['x', 'z'])": "different levels",
+    "y ~ C(r, levels=['x', 'y']) + C(r, levels=['x', 'z'])": "another of its C",
     "y ~ C(r, levels=[])": "levels must be a list",
     "y ~ C(r, levels=a)": "levels must be a list",
     "y ~ C(r, contr.sum, levels=['x', 'y'])": "public levels",
@@ -230,3 +230,19 @@ def test_a_target_has_the_range_under_its_own_name():
 def test_a_target_without_a_range_of_its_own_is_refused(formula, declared):
     with pytest.raises(BoundsError, match=r"the formula's target '[zr]'"):
         translated(formula, declared)
+
+
+def test_levels_that_differ_are_named_with_their_places():
+    with pytest.raises(
+        BoundsError, match=r"\['x', 'mars'\] in C\(r.*of the formula, but \['x', 'y', 'z'\] in the bounds"
+    ):
+        translated("y ~ C(r, levels=['x', 'mars'])", DECLARED)
+    twice = "y ~ C(r, levels=['x', 'y']) + C(r, levels=['x', 'mars'])"
+    with pytest.raises(BoundsError, match=r"'mars'\] in C\(r.*but \['x', 'y'\] in another"):
+        translated(twice, BOUNDS)
+
+
+def test_a_dot_is_refused_in_words():
+    with pytest.raises(ParameterError, match="all other columns, and these must be named") as caught:
+        translated("y ~ .", BOUNDS)
+    assert "__" not in str(caught.value)

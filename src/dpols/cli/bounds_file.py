@@ -69,12 +69,11 @@ def read_declared(path: Path, target: str | None = None) -> "FeatureMap":
 
 
 def _from_table(path: Path, target: str | None) -> "FeatureMap":
-    from ..data import Bounds
+    from ..data.bounds_table import read_bounds_table
     from ..feature_map import FeatureMap, Numeric
 
-    table = Bounds.from_file(path, target=target)
-    assert isinstance(table.features, Mapping)
-    return FeatureMap({name: Numeric(*pair) for name, pair in table.features.items()}, target=table.target)
+    table = read_bounds_table(path, target, option="--target")
+    return FeatureMap({name: Numeric(*pair) for name, pair in table["features"].items()}, target=table["target"])
 
 
 def read_bounds(path: Path) -> "Bounds":

@@ -57,7 +57,7 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no interc
 MethodOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--option", metavar="NAME=VALUE", help="Further choice of the method, such as n_iterations=5. Repeatable."
+        "--option", metavar="NAME=VALUE", help="Further choice of the method, such as max_passes=9. Repeatable."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -90,7 +90,7 @@ def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:
     for pair in pairs or ():
         name, _, text = pair.partition("=")
         if not text:
-            raise ParameterError(f"--option {pair!r} must have the form NAME=VALUE, such as n_iterations=5.")
+            raise ParameterError(f"--option {pair!r} must have the form NAME=VALUE, such as max_passes=9.")
         if name not in names:
             raise ParameterError(f"--option {pair!r}: {method} has no option {name!r}; it has {', '.join(names)}.")
         if name in options:

@@ -9,8 +9,11 @@ from ..errors import BoundsError
 _HEADER = ("column", "low", "high")
 
 
-def read_bounds_table(path: Any, target: str | None = None) -> dict[str, Any]:
-    """Return features and target as a bounds table declares them; other columns of it are not used."""
+def read_bounds_table(path: Any, target: str | None = None, *, option: str = "target=...") -> dict[str, Any]:
+    """Return features and target as a bounds table declares them; other columns of it are not used.
+
+    ``option`` is how a caller names the target, for messages.
+    """
     name = str(path)
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
@@ -34,7 +37,8 @@ def read_bounds_table(path: Any, target: str | None = None) -> dict[str, Any]:
             raise BoundsError(f"bounds file {name!r}, line {place}: low must be less than high.")
     wanted = "target" if target is None else target
     if wanted not in found:
-        raise BoundsError(f"bounds file {name!r} has no row for the target {wanted!r}; it has {list(found)}.")
+        missing_row = f"has no row for the target {wanted!r}; it has {list(found)}"
+        raise BoundsError(f"bounds file {name!r} {missing_row}. Name that of the target by {option}, or add it.")
     pair = found.pop(wanted)
     if not found:
         raise BoundsError(f"bounds file {name!r} has no feature; give each feature to use a row.")

@@ -1,5 +1,6 @@
 """What kind of rows an object holds, told without importing the library that it comes from."""
 
+import os
 from typing import Any
 
 from ..errors import DataTypeError
@@ -34,8 +35,20 @@ def is_stream(rows: Any) -> bool:
     return library_of(rows) not in _KNOWN and hasattr(rows, "__arrow_c_stream__")
 
 
+def refuse_unread(rows: Any) -> None:
+    """Refuse rows to predict for that are not in memory."""
+    if is_source(rows) or isinstance(rows, str | os.PathLike):
+        what = "a path" if isinstance(rows, str | os.PathLike) else f"of type {type(rows).__name__}"
+        raise DataTypeError(
+            f"X is {what}, but predictions are for rows in memory: pass a table or an array, such as "
+            "pandas.read_parquet(path), or predict for a file by the command dpols predict."
+        )
+
+
 def refuse_one_shot(rows: Any) -> None:
     """Refuse what can be read only once, or only as a whole, since a fit reads the rows several times."""
+    if isinstance(rows, str | os.PathLike):
+        raise DataTypeError("X is a path; open the file or the folder by dpols.read(path, target=...) and pass that.")
     library = library_of(rows)
     names = {base.__name__ for base in type(rows).__mro__}
     if hasattr(rows, "__next__") or (library in _REMEDIES and names & _LAZY):

@@ -1,10 +1,10 @@
 """A feature map in TOML: what a person declares of a table, in one file.
 
 ``[target]`` has ``low`` and ``high``, and the ``name`` of the column that they are of. Each ``[features.NAME]`` has
-either ``low`` and ``high``, and as far as wanted ``missing``, ``degree`` and ``centre``; or ``categories``, and as far as
-wanted ``unknown``, ``missing`` and ``drop_first``. ``interactions``, above all tables, lists products as lists of column
-names. Powers and products are those of a column minus its centre, by default the middle of its range: they are then
-less alike the column itself, and noise does less harm.
+either ``low`` and ``high``, and as far as wanted ``missing``, ``degree`` and ``centre``; or ``categories``, and as far
+as wanted ``unknown``, ``missing`` and ``drop_first``. ``interactions``, above all tables, lists products as lists of
+column names. Powers and products are those of a column minus its centre, by default the middle of its range: they are
+then less alike the column itself, and noise does less harm.
 """
 
 import json
@@ -78,7 +78,7 @@ def _column(where: str, table: Any) -> Column:
         return Numeric(low, high, table.get("missing"))
     except BoundsError as error:
         text = str(error)
-        raise BoundsError(text if text.startswith("[") or "no table" in text else f"[{where}] has {text}") from None
+        raise BoundsError(text if text.startswith("[") or "no table" in text else f"[{where}]: {text}") from None
 
 
 def _limits(where: str, table: Any, allowed: tuple[str, ...]) -> tuple[float, float]:

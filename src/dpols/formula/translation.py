@@ -41,12 +41,13 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     parsed = _parsed(formula)
     target = _target(formula, parsed)
     columns = _columns(declared)
+    known = frozenset(columns)
     target_range = _target_range(declared, columns, target)
     # A formula's own levels stand before those that were declared.
     meanings = {factor.expr: _meaning(factor) for term in parsed.rhs for factor in term.factors}
     for meaning in meanings.values():
         for name, levels in meaning.levels:
-            _declare(columns, name, levels)
+            _declare(columns, name, levels, "in the bounds" if name in known else "in another of its C(...)")
         for name in meaning.columns:
             if name not in columns:
                 raise BoundsError(
@@ -104,6 +105,8 @@ def _parsed(formula: Any) -> Any:
 
 def _unreadable(formula: Any, error: Exception) -> ParameterError:
     reason = str(error).partition("\n")[0].rstrip(".")  # what follows is drawn for a terminal
+    if "__formulaic_variables" in reason:  # how formulaic says it
+        reason = "a . stands for all other columns, and these must be named"
     return ParameterError(f"formula={formula!r} cannot be read: {reason or type(error).__name__}.")
 
 
@@ -143,8 +146,8 @@ def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> In
     return cast(Interval, pair)
 
 
-def _declare(columns: dict[str, Column], name: str, levels: Sequence[Any]) -> None:
-    """Note the levels of a column, which must be the same wherever they are given."""
+def _declare(columns: dict[str, Column], name: str, levels: Sequence[Any], elsewhere: str) -> None:
+    """Note the levels of a column, which must be the same wherever they are given: here and ``elsewhere``."""
     if not levels:
         if not isinstance(columns.get(name), Categorical):
             raise BoundsError(f"C({name}) needs its public levels: write C({name}, levels=[...]).")
@@ -152,7 +155,10 @@ def _declare(columns: dict[str, Column], name: str, levels: Sequence[Any]) -> No
     before = columns.get(name)
     made = Categorical(levels, missing=before.missing if isinstance(before, Categorical) else None)
     if isinstance(before, Categorical) and before.categories != made.categories:
-        raise BoundsError(f"column {name!r} is given different levels in two places; give the same in all.")
+        raise BoundsError(
+            f"column {name!r} has the levels {list(made.categories)} in C({name}, levels=[...]) of the formula, but "
+            f"{list(before.categories)} {elsewhere}; give the same in both, or levels in the bounds alone."
+        )
     columns[name] = before if isinstance(before, Categorical) else made
 
 

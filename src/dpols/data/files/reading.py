@@ -130,6 +130,8 @@ def read(
     progress : callable, optional
         Called as ``progress(number of the pass, rows that it has read, rows in all)`` while passes run.
     """
+    if isinstance(columns, str):
+        raise DataError(f"columns={columns!r} is one name; pass a list of names, such as columns=[{columns!r}].")
     engine = task_engine(client, spark)
     folder = Path(path) if engine is None else Path(path).absolute()  # workers have another working directory
     files = _files(folder)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import DataError
+from ...errors import DataError, DataTypeError
 from ..arrow import split_batch, with_constants
 from ..source import Array, Kernel, add_up
 from .formats import FORMATS
@@ -24,7 +24,11 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
     for batch in FORMATS[task.kind].batches(task.file, task.part, task.names, threads=threads, text=task.text):
         n_rows += len(batch)
         if task.make is not None:
-            yield task.make(with_constants(batch, task.names, {**constants, **numbers}))
+            try:
+                block = task.make(with_constants(batch, task.names, {**constants, **numbers}))
+            except (DataError, DataTypeError) as error:
+                raise type(error)(f"{task.file.path!r}: {error}") from None
+            yield block
         else:
             yield split_batch(batch, task.features, task.target, numbers)
     task.file.check()
