@@ -62,13 +62,13 @@ def test_an_option_that_one_accounting_lacks_leaves_the_other(cost):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--epsilon", "0"], ["epsilon=0.0"]),
-        (["--delta", "2"], ["delta=2.0"]),
+        (["--epsilon", "0"], ["--epsilon 0.0"]),
+        (["--delta", "2"], ["--delta 2.0"]),
         (["--rows", "0"], ["--rows"]),
         (["--rows", "1"], ["delta", "between 0 and 1"]),
         (["--features", "0"], ["--features"]),
-        (["--method", "ols"], ["method='ols'"]),
-        (["--option", "n_iterations=0"], ["n_iterations=0"]),
+        (["--method", "ols"], ["--method 'ols'"]),
+        (["--option", "n_iterations=0"], ["--option n_iterations=0"]),
     ],
 )
 def test_bad_arguments_are_refused(cost, arguments, words):

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from unittest.mock import ANY
 
 import pytest
 
@@ -36,7 +37,9 @@ def test_create_and_show(ledger):
         "used": 0.0,
         "black_boxes_used": [0.0, 0.0],
         "gaussian_epsilon_left": pytest.approx(1.936, abs=1e-3),
+        "one_fit_may_take_all": True,
         "head": "",
+        "caps": [{"row": 1, "time": ANY, "epsilon": 2.0, "delta": 1e-6}],
         "entries": [],
     }
     again = ledger("create", "--epsilon", 9, "--delta", "1e-6")
@@ -75,6 +78,67 @@ def test_the_cap_can_be_raised_and_not_lowered(ledger):
     lowered = ledger("cap", "--epsilon", 1, "--delta", "1e-6")
     assert lowered.code == 2
     assert "can only be raised" in lowered.err
+
+
+def test_charges_are_shown_in_shares_of_the_present_cap(ledger):
+    """Also those of black boxes, which take Gaussian and leak, and of a cap that was raised twice."""
+    ledger("add", "--gaussian", 20, "--what", "mean age")
+    ledger("add", "--epsilon", 0.05, "--delta", 1e-8, "--what", "a count")
+    before = [entry["share"] for entry in shown(ledger)["entries"]]
+    assert ledger("cap", "--epsilon", 3, "--delta", "1e-6").code == 0
+    ledger("add", "--gaussian", 20, "--what", "again")
+    assert ledger("cap", "--epsilon", 4, "--delta", "2e-6").code == 0
+    found = shown(ledger)
+    first, box, again = (entry["share"] for entry in found["entries"])
+    assert first == pytest.approx(again)
+    assert first < before[0]
+    assert box < before[1]
+    assert first + again < found["used"] <= first + box + again
+    assert [(cap["row"], cap["epsilon"], cap["delta"]) for cap in found["caps"]] == [
+        (1, 2.0, 1e-6),
+        (4, 3.0, 1e-6),
+        (6, 4.0, 2e-6),
+    ]
+    lines = [line.split() for line in ledger("show").out.splitlines()]
+    rows = {line[0]: line for line in lines if line and line[0].isdigit()}
+    assert list(rows) == ["2", "3", "4", "5", "6"]
+    assert [rows[row][3] for row in ("2", "3", "5")] == [f"{100 * share:.4g}" for share in (first, box, again)]
+    assert rows["4"][3:6] == ["cap", "raised", "to"]
+
+
+def test_what_is_left_of_a_fresh_ledger_is_all_of_it_for_one_fit(ledger, dpols, csv, bounds):
+    def words(command):
+        return " ".join(ledger(command).out.split())
+
+    assert "left all of it for one fit, which is then the last; or, to share it, at most one Gaussian" in words("show")
+    fit = ("fit", csv, "--target", "pay", "--bounds", bounds, "--out", "model.json", "--ledger", "my.ledger")
+    assert dpols(*fit, "--epsilon", 2, "--delta", "1e-6").code == 0
+    assert shown(ledger)["one_fit_may_take_all"] is False
+    assert "left at most one Gaussian fit of epsilon = 0 " in words("show")
+
+
+def test_errors_name_the_option_and_the_remedy(ledger, dpols):
+    create = ("ledger", "create", "new.ledger", "--delta", "1e-6")
+    for arguments, start in (
+        (("ledger", "add", "my.ledger", "--what", "it", "--gaussian", -2), "--gaussian -2.0 must"),
+        (("ledger", "add", "my.ledger", "--what", "it", "--epsilon", 1, "--delta", 3), "--delta 3.0 must"),
+        ((*create, "--epsilon", 0), "--epsilon 0.0 must"),
+        ((*create, "--epsilon", 1, "--failure-share", 3), "--failure-share 3.0 must"),
+        ((*create, "--epsilon", 1, "--black-boxes", 3, 4), "--black-boxes (3.0, 4.0) must"),
+    ):
+        done = dpols(*arguments)
+        assert done.code == 2
+        assert done.err.startswith(f"error: {start}")
+    assert "create it by 'dpols ledger create'" in dpols("ledger", "show", "none.ledger").err
+    refused = ledger("add", "--gaussian", 0.5, "--what", "too much").err
+    assert "larger multiplier" in refused
+    assert "smaller epsilon" not in refused
+    assert "smaller epsilon" in ledger("add", "--epsilon", 50, "--what", "too much").err
+    void = ("void", "--because", "it was killed", "--nothing-was-released", "--row", 99)
+    assert "row 99" in ledger(*void).err
+    assert "none is open" in ledger(*void).err
+    BudgetLedger("my.ledger").reserve([[GaussianRelease(20.0)]], what="killed")
+    assert "open ones are in row 2" in ledger(*void).err
 
 
 def test_check_finds_what_was_changed(ledger):

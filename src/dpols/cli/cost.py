@@ -12,6 +12,7 @@ from ..errors import DpolsError, ParameterError
 from . import options as given
 from .console import out, print_table
 from .guarantee import closed_form, show_closed_form, without_infinity
+from .naming import options_named
 
 if TYPE_CHECKING:
     from ..report import ReleaseLine
@@ -33,6 +34,7 @@ class PlanCost:
         return {"claimed_epsilon": self.claimed_epsilon, "exact_epsilon": self.exact_epsilon, "releases": releases}
 
 
+@options_named(epsilon="--epsilon ", delta="--delta ", method="--method ", n_rows="--rows ", n_features="--features ")
 def cost(
     rows: Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")],
     features: Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")],
@@ -70,9 +72,10 @@ def cost(
     missing: dict[str, str] = {}
     for name in sorted(given.Accounting, key=lambda other: other != accounting):
         try:
-            costs[name.value] = plan_cost(
-                method, budget, neighbours, name, rows, coefficients, chosen, inference=inference
-            )
+            with options_named(**{key: f"--option {key}=" for key in chosen}):
+                costs[name.value] = plan_cost(
+                    method, budget, neighbours, name, rows, coefficients, chosen, inference=inference
+                )
         except DpolsError as error:
             # The accounting that was asked for must work; the other one is there to compare.
             if name == accounting:

@@ -11,11 +11,14 @@ from ..errors import ParameterError
 from . import options as given
 from .console import number, print_table
 from .console import out as console
+from .naming import options_named
 
 if TYPE_CHECKING:
     from ..ledger import BudgetLedger, Entry, State
 
 ledger = typer.Typer(help="A privacy budget that many fits share.", invoke_without_command=True)
+
+_BUDGET = {"epsilon": "--epsilon ", "delta": "--delta "}
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
 Delta = Annotated[float, typer.Option(help="Probability with which the loss may be larger, in all.")]
@@ -30,6 +33,7 @@ def choose(context: typer.Context) -> None:
 
 
 @ledger.command()
+@options_named(**_BUDGET, failure_share="--failure-share ", black_boxes="--black-boxes ")
 def create(
     file: File,
     epsilon: Epsilon,
@@ -95,6 +99,7 @@ def check(
 
 
 @ledger.command()
+@options_named(**_BUDGET)
 def cap(file: File, epsilon: Epsilon, delta: Delta, json: given.Json = False) -> None:
     """Raise a ledger's cap for good; what was spent counts towards it.
 
@@ -108,6 +113,7 @@ def cap(file: File, epsilon: Epsilon, delta: Delta, json: given.Json = False) ->
 
 
 @ledger.command()
+@options_named(**_BUDGET, multiplier="--gaussian ")
 def add(
     file: File,
     what: Annotated[str, typer.Option(help="What is released.")],
@@ -166,10 +172,7 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
     if json:
         typer.echo(json_format.dumps(_plain(state, head), indent=2))
         return
-    from ..ledger import gaussian_left
-
     apart, apart_delta = state.caps.black_boxes
-    left = gaussian_left(state)
     print_table(
         f"Ledger {ledger.path.name}",
         ("", ""),
@@ -178,7 +181,7 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
             ("neighbours", str(state.neighbours)),
             ("used", f"{100.0 * state.used:.4g} %"),
             *([("open", _open_in_words(state))] if _open_in_words(state) else []),
-            ("left", f"at most one Gaussian fit of epsilon = {left:.4g} at delta = {state.budget.delta:.4g}"),
+            ("left", _left(state)),
             *(
                 [
                     (
@@ -192,13 +195,11 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
             ("head", head),
         ],
     )
-    if not state.entries:
-        return
-    rows = [
-        (str(entry.number), entry.time[:19].replace("T", " "), _charge(entry), entry.status, _what(entry))
-        for entry in state.entries
-    ]
-    print_table("Charges", (">row", "time (UTC)", ">takes", "is", "what"), rows)
+    lines = {entry.number: (entry.time, _charge(state, entry), entry.status, _what(entry)) for entry in state.entries}
+    lines |= {cap.number: (cap.time, "", "cap", f"raised to {cap.budget}") for cap in state.history[1:]}
+    rows = [(str(row), time[:19].replace("T", " "), *rest) for row, (time, *rest) in sorted(lines.items())]
+    if rows:
+        print_table("Charges", (">row", "time (UTC)", ">takes", "is", "what"), rows)
 
 
 def _open_in_words(state: "State") -> str:
@@ -212,14 +213,25 @@ def _what(entry: "Entry") -> str:
     return entry.what if entry.outcome in ("", "released") else f"{entry.what} ({entry.outcome})"
 
 
-def _charge(entry: "Entry") -> str:
+def _left(state: "State") -> str:
+    """Say what can still be charged."""
+    from ..ledger import gaussian_left
+
+    gaussian = f"one Gaussian fit of epsilon = {gaussian_left(state):.4g} at delta = {state.budget.delta:.4g}"
+    if state.counted:
+        return f"at most {gaussian}"
+    return f"all of it for one fit, which is then the last; or, to share it, at most {gaussian}"
+
+
+def _charge(state: "State", entry: "Entry") -> str:
+    """Say what an entry takes of the present cap."""
     if entry.status == "void":
         return "nothing"
     if entry.whole:
         return "all"
     if entry.charge.epsilon or entry.charge.delta:
         return f"({number(entry.charge.epsilon)}, {number(entry.charge.delta)})"
-    return f"{100.0 * max(entry.charge.gaussian, entry.charge.leak):.4g} %"
+    return f"{100.0 * state.share_of(entry):.4g} %"
 
 
 def _plain(state: "State", head: str) -> dict[str, Any]:
@@ -235,7 +247,9 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
         "used": state.used,
         "black_boxes_used": [float(state.epsilon), float(state.delta)],
         "gaussian_epsilon_left": gaussian_left(state),
+        "one_fit_may_take_all": not state.counted,
         "head": head,
+        "caps": [{"row": cap.number, "time": cap.time, **asdict(cap.budget)} for cap in state.history],
         "entries": [
             {
                 "number": entry.number,
@@ -243,6 +257,7 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
                 "what": entry.what,
                 "groups": [releases_to_data(group) for group in entry.groups],
                 "charge": asdict(entry.charge),
+                "share": state.share_of(entry),
                 "whole": entry.whole,
                 "status": entry.status,
                 "outcome": entry.outcome,

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..privacy import (
 )
 from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
 from .records import Entry, Groups, State, Status, charged, created, ended, entry_of, raised, state_of
+from .refusals import no_reservation, over_the_cap
 from .store import Row, Store
 
 __all__ = ["BudgetLedger", "Entry", "State", "as_ledger", "gaussian_left"]
@@ -152,7 +154,8 @@ class BudgetLedger:
             state = state_of(rows)
             charge, whole = _charge_under(state, fixed)
             if not (whole or state.allows(charge)):
-                raise BudgetExceeded(_refusal(self.path, state, charge, what))
+                by_noise = final and all(isinstance(release, GaussianRelease) for release in chain(*fixed))
+                raise BudgetExceeded(over_the_cap(self.path, state, charge, what, by_noise=by_noise))
             return charged(what, fixed, charge, whole, final=final)
 
         return entry_of(self._store.append(content))
@@ -165,6 +168,8 @@ class BudgetLedger:
         def content(rows: list[Row]) -> Any:
             found[:] = (entry for entry in state_of(rows).entries if entry.number == number)
             error = BudgetExceeded if status == "spent" else LedgerError
+            if not found and sha256 is None:
+                raise error(no_reservation(self.path, number, state_of(rows)))
             if not found or sha256 not in (None, found[0].sha256):
                 raise error(f"row {number} of ledger {str(self.path)!r} is not the reservation that was made.")
             if found[0].status != "open":
@@ -320,15 +325,6 @@ def _worst(state: State) -> list[Release]:
     if any(state.caps.black_boxes):
         releases.append(OpaqueRelease(*state.caps.black_boxes))
     return releases
-
-
-def _refusal(path: Path, state: State, charge: Charge, what: str) -> str:
-    needed = max(charge.gaussian, charge.leak)
-    share = "more than all" if needed == math.inf else f"{100.0 * needed:.4g} %"
-    return (
-        f"{what} would take {share} of the ledger {str(path)!r}, of which {100.0 * (1.0 - state.used):.4g} % is left; "
-        "nothing was released or charged. Ask for a smaller epsilon, or raise the ledger's cap."
-    )
 
 
 def _both(budget: PrivacyBudget) -> tuple[float, float]:

@@ -66,6 +66,16 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Cap:
+    """What a ledger promised from a row on: that of its creation, or one that raised it."""
+
+    number: int
+    time: str
+    budget: PrivacyBudget
+    caps: Caps
+
+
+@dataclass(frozen=True)
 class State:
     """What a ledger allows, and what has been charged so far; sums are exact, and of what counts."""
 
@@ -78,6 +88,7 @@ class State:
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     entries: tuple[Entry, ...] = ()
+    history: tuple[Cap, ...] = ()  # all caps that the ledger has had, the present one last
 
     @property
     def counted(self) -> tuple[Entry, ...]:
@@ -98,6 +109,16 @@ class State:
     def zero_out_budget(self) -> PrivacyBudget:
         """The zero-out budget that implies the ledger's."""
         return self.budget.for_zero_out(self.neighbours)
+
+    def share_of(self, entry: Entry) -> float:
+        """Return which share of the present cap an entry takes, also where it was charged under a lower one."""
+        if entry.status == "void":
+            return 0.0
+        if entry.whole:
+            return 1.0
+        then = next(cap.caps for cap in reversed(self.history) if cap.number < entry.number)
+        gaussian, leak = _rescaling(then, self.caps)
+        return float(max(Fraction(entry.charge.gaussian) * gaussian, Fraction(entry.charge.leak) * leak))
 
     def allows(self, charge: Charge) -> bool:
         """Whether a charge fits beside all earlier ones."""
@@ -150,12 +171,12 @@ def ended(reservation: Entry, status: Status, outcome: str) -> Content:
 def state_of(rows: Sequence[Row]) -> State:
     """Add up all rows of a ledger."""
     try:
-        state = _opened(rows[0].content)
+        state = _opened(rows[0])
         ends, entries = _ends(rows), []
         for row in rows[1:]:
             match row.content["kind"]:
                 case "cap":
-                    state = _recapped(state, row.content)
+                    state = _recapped(state, row)
                 case "charge" | "reservation":
                     entry = entry_of(row, ends.get(row.number))
                     entries.append(entry)
@@ -193,29 +214,40 @@ def _releases_from_data(data: Iterable[dict[str, Any]]) -> tuple[Release, ...]:
     return tuple(releases)
 
 
-def _opened(content: Content) -> State:
+def _opened(row: Row) -> State:
+    content = row.content
     if content["kind"] != "created":
         raise ValueError("a ledger starts with its creation")
+    cap = _cap(row, _pair(content["black_boxes"]))
     return State(
-        budget=PrivacyBudget(content["epsilon"], content["delta"]),
+        budget=cap.budget,
         neighbours=Neighbours.of(content["neighbours"]),
         failure_share=_not_negative(content["failure_share"]),
-        caps=_caps(content, _pair(content["black_boxes"])),
+        caps=cap.caps,
+        history=(cap,),
     )
 
 
-def _recapped(state: State, content: Content) -> State:
+def _recapped(state: State, row: Row) -> State:
     """Express what has been charged in shares of the new caps."""
-    caps = _caps(content, state.caps.black_boxes)
-    ratio = Fraction(caps.multiplier) / Fraction(state.caps.multiplier)
-    leaks = Fraction(state.caps.leak) / Fraction(caps.leak) if caps.leak else Fraction(1)
+    cap = _cap(row, state.caps.black_boxes)
+    gaussian, leak = _rescaling(state.caps, cap.caps)
     return replace(
         state,
-        budget=PrivacyBudget(content["epsilon"], content["delta"]),
-        caps=caps,
-        gaussian=state.gaussian * ratio * ratio,
-        leak=state.leak * leaks,
+        budget=cap.budget,
+        caps=cap.caps,
+        gaussian=state.gaussian * gaussian,
+        leak=state.leak * leak,
+        history=(*state.history, cap),
     )
+
+
+def _rescaling(before: Caps, now: Caps) -> tuple[Fraction, Fraction]:
+    """Return by what shares of earlier caps, Gaussian and leak, become shares of the present ones."""
+    if before == now:
+        return Fraction(1), Fraction(1)
+    ratio = Fraction(now.multiplier) / Fraction(before.multiplier)
+    return ratio * ratio, Fraction(before.leak) / Fraction(now.leak) if now.leak else Fraction(1)
 
 
 def _plus(state: State, charge: Charge) -> State:
@@ -269,6 +301,12 @@ def _capped(budget: PrivacyBudget, caps: Caps) -> Content:
         "multiplier": _finite(caps.multiplier),
         "leak": caps.leak,
     }
+
+
+def _cap(row: Row, black_boxes: tuple[float, float]) -> Cap:
+    content = row.content
+    budget = PrivacyBudget(content["epsilon"], content["delta"])
+    return Cap(row.number, text(content["time"]), budget, _caps(content, black_boxes))
 
 
 def _caps(content: Content, black_boxes: tuple[float, float]) -> Caps:

@@ -91,7 +91,10 @@ class Store:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         if mode != "rwc" and not self.path.is_file():
-            raise LedgerError(f"there is no ledger {str(self.path)!r}; create one with epsilon=... and delta=... .")
+            raise LedgerError(
+                f"there is no ledger {str(self.path)!r}; create it by 'dpols ledger create', or in Python by "
+                "BudgetLedger(..., epsilon=..., delta=...)."
+            )
         uri = f"file:{quote(str(self.path))}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
 
