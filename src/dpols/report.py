@@ -6,6 +6,7 @@ A report holds public parameters and released values only.
 import json
 import math
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,14 +21,23 @@ from .privacy import (
     PrivacyBudget,
     Release,
 )
+from .privacy.cautions import cautions_on
 
+# What the stds in a report are of, and what they are not.
+NOISE_MEANING = (
+    "The std of the privacy noise is that of the noise which passes through the fit, as if the released curvature of "
+    "the squared error were the true one. It holds neither the noise of that curvature nor the pull of the "
+    "regularisation: a coefficient that the rows determine weakly can be off by more. A fit with inference gives "
+    "intervals that count all of it."
+)
 _KINDS: dict[str, type[Release]] = {
     "gaussian": GaussianRelease,
     "mixing": MixingRelease,
     "failure": FailureAllowance,
     "opaque": OpaqueRelease,
 }
-_MAY_LACK = ("ledger_entry",)  # what earlier versions did not write
+# What earlier versions did not write.
+MAY_LACK = ("ledger_entry", "estimates", "estimate_notes", "cautions")
 _MOST_TIMES = 10**6  # releases are listed one by one
 _CERTAIN = (
     3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
@@ -70,11 +80,32 @@ class ReleaseLine:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A released coefficient in the user's units, and the std of the privacy noise in it."""
+    """A released coefficient in the user's units, and the std of the privacy noise in it.
+
+    The std is that of the noise which passes through the fit, as if the released curvature were the true one. Weakly
+    determined coefficients can be off by more; intervals, which ``inference`` pays for, count that, too.
+    """
 
     name: str
     value: float
     noise_stddev: float | None
+
+
+@dataclass(frozen=True)
+class EstimateLine:
+    """A coefficient without the fit's regularisation, with its standard error and 95% interval; None where unknown."""
+
+    name: str
+    value: float
+    stderr: float | None
+    lower: float | None
+    upper: float | None
+
+    def describe(self) -> tuple[str, str, str]:
+        """Return estimate, standard error and interval as text."""
+        stderr = "" if self.stderr is None else f"{self.stderr:.4g}"
+        known = self.lower is not None and self.upper is not None
+        return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
 @dataclass(frozen=True)
@@ -105,6 +136,8 @@ class PrivacyReport:
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     bounds_origin: str = "declared"
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
+    estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
+    estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
     ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
     @property
@@ -142,6 +175,16 @@ class PrivacyReport:
         return f"NOT PRIVATE: {' Also, '.join(reasons)}" if reasons else None
 
     @property
+    def noise_meaning(self) -> str:
+        """What the stds of the coefficients' privacy noise are of, and what they are not."""
+        return NOISE_MEANING
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Where the guarantee holds and yet promises little: a large epsilon or delta."""
+        return cautions_on(self.asked, self.n_rows)
+
+    @property
     def bounds_in_words(self) -> str:
         """Where the bounds come from."""
         return f"{_ORIGINS[self.bounds_origin]}; values outside are clipped"
@@ -171,6 +214,7 @@ class PrivacyReport:
         if self.alarm is not None:
             lines.insert(0, self.alarm)
         lines += [
+            *self.cautions,
             f"Numeric mode   {self.numeric_in_words}",
             f"Method         {self.title} ({self.method}), {self.accounting} accounting",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
@@ -187,14 +231,23 @@ class PrivacyReport:
         lines += ["", self.bounds_in_words]
         width = max((len(name) for name, _ in self.bounds), default=0)
         lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
-        lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public), "", "Coefficients"]
+        lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public)]
+        if self.estimates:
+            lines += ["", "Coefficients with standard errors and 95% intervals"]
+            cells = [(line.name, *line.describe()) for line in self.estimates]
+            wide = [max(len(row[i]) for row in cells) for i in range(4)]
+            lines += [f"  {a:<{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}  {d}" for a, b, c, d in cells]
+        for note in self.estimate_notes:
+            lines.append(f"  {note}")
+        lines += ["", "Coefficients that predictions use" if self.estimates else "Coefficients"]
         width = max((len(c.name) for c in self.coefficients), default=0)
         for c in self.coefficients:
             spread = "unknown" if c.noise_stddev is None else f"{c.noise_stddev:.4g}"
             lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise std {spread})")
+        lines.append(f"  {NOISE_MEANING}")
         lines += ["", f"Verdict        {self.verdict}", f"               {self.verdict_reason}"]
         lines += ["", "Advice", *(f"  - {item}" for item in self.advice)] if self.advice else []
-        return "\n".join(lines)
+        return "\n".join(part for line in lines for part in _folded(line))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
@@ -206,7 +259,10 @@ class PrivacyReport:
         data["assumed_public"] = list(self.assumed_public)
         data["advice"] = list(self.advice)
         data["coefficients"] = [asdict(c) for c in self.coefficients]
+        data["estimates"] = [asdict(line) for line in self.estimates]
+        data["estimate_notes"] = list(self.estimate_notes)
         data["private"] = self.private
+        data["cautions"] = list(self.cautions)
         return data
 
     def to_json(self) -> str:
@@ -229,7 +285,7 @@ class PrivacyReport:
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
         """Rebuild a report from plain data."""
         try:
-            known = [name for name in cls.__dataclass_fields__ if name in data or name not in _MAY_LACK]
+            known = [name for name in cls.__dataclass_fields__ if name in data or name not in MAY_LACK]
             return cls(**{name: _READ[name](data[name]) for name in known})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
@@ -263,6 +319,14 @@ def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
     )
 
 
+def _folded(line: str) -> list[str]:
+    """Return a line of text in parts of at most 100 columns, under where its text begins."""
+    label = re.match(r"[A-Z][A-Za-z ]+? {2,}| +", line)
+    return (
+        textwrap.wrap(line, 100, subsequent_indent=" " * (label.end() if label else 0)) if len(line) > 100 else [line]
+    )
+
+
 def _line_to_dict(line: ReleaseLine) -> dict[str, Any]:
     kind = next(name for name, cls in _KINDS.items() if isinstance(line.release, cls))
     return {"what": line.what, "times": line.times, "kind": kind, **asdict(line.release)}
@@ -283,6 +347,12 @@ def _coefficient(data: Any) -> Coefficient:
     return Coefficient(
         text(data["name"]), finite_number(data["value"]), None if stddev is None else finite_number(stddev)
     )
+
+
+def _estimate(data: Any) -> EstimateLine:
+    numbers = {name: data[name] for name in ("stderr", "lower", "upper")}
+    known = {name: None if value is None else finite_number(value) for name, value in numbers.items()}
+    return EstimateLine(text(data["name"]), finite_number(data["value"]), **known)
 
 
 def _pair(value: Any) -> tuple[str, str]:
@@ -327,6 +397,8 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "rows_per_unit": whole,
     "bounds_origin": _origin,
     "advice": tuple_of(text),
+    "estimates": tuple_of(_estimate),
+    "estimate_notes": tuple_of(text),
     "ledger_entry": _ledger_entry,
     "coefficients": tuple_of(_coefficient),
 }

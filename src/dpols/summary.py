@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import MissingExtraError
 from .inference import Inference, Target, checked_alpha
-from .report import PrivacyReport
+from .report import NOISE_MEANING, PrivacyReport
 
 _WIDTH = 80
 _NAME = 20
@@ -42,9 +42,12 @@ _COLUMNS = (
 )
 _STEP = (
     "coef is one noisy Newton step from the fitted coefficients, which undoes the regularisation that coef_ and "
-    "predict keep; see docs/inference.md."
+    "predict keep, and is what predict_interval uses; see docs/inference.md."
 )
-_NOT_ASKED = "No intervals: the fit released nothing to make them of. Fit with inference=True, which pays for them."
+_NOT_ASKED = (
+    "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
+    "pays for them."
+)
 _STYLE = """
 .dpols-summary{font:14px/1.45 system-ui,sans-serif;max-width:46rem;color:#1b1f24}
 .dpols-summary h3{font-size:1.1em;margin:.2em 0 .5em}
@@ -195,12 +198,28 @@ def summarise(
         rows = tuple(
             CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None) for c in report.coefficients
         )
-        notes = (*reasons, "privacy: std of the privacy noise in the fitted coefficients, without the fit's bias.")
+        notes = (*reasons, f"privacy: {NOISE_MEANING[:1].lower()}{NOISE_MEANING[1:]}")
     else:
         rows = _rows(inference, alpha, target)
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
-        notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP)
-    return Summary(alpha, target, rows, tuple(facts), report.alarm, notes)
+        notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP, *_difference(report, inference))
+    warnings = (*([] if report.alarm is None else [report.alarm]), *report.cautions)
+    return Summary(alpha, target, rows, tuple(facts), " ".join(warnings) or None, notes)
+
+
+def _difference(report: PrivacyReport, inference: Inference) -> tuple[str, ...]:
+    """Say how far the coefficients that predictions use are from the estimates, where that can be said."""
+    noise = inference.standard_errors("data")
+    fitted = np.array([c.value for c in report.coefficients])
+    if fitted.shape != noise.shape or np.isnan(noise).all():
+        return ()
+    far = np.abs(fitted - inference.estimate) / noise
+    most = int(np.nanargmax(far))
+    return (
+        "Predictions, and the coefficients in the model and in its report, are those of the fit, with regularisation. "
+        f"They are within {far[most]:.2g} privacy std errors of coef; furthest is {inference.names[most]}, "
+        f"{fitted[most]:.5g} for {inference.estimate[most]:.5g} here.",
+    )
 
 
 def _rows(inference: Inference, alpha: float, target: Target) -> tuple[CoefficientRow, ...]:

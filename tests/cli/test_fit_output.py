@@ -97,7 +97,7 @@ def test_more_than_the_space_that_was_taken_is_saved_elsewhere(fit, ledger, smal
     saved = saved_elsewhere(done.err)
     model = PrivateLinearRegression.load(saved)
     assert model.privacy_report_.n_rows == 2000
-    assert "Coefficients" in done.out
+    assert "Private least squares" in done.out
     assert not (small_disk / "model.json").exists()
     assert hidden(small_disk.path) == []
     shutil.rmtree(saved.parent)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from html import unescape
 
 import numpy as np
 import pytest
@@ -18,12 +19,12 @@ from dpols.privacy import (
     PrivacyBudget,
     epsilon_of,
 )
-from dpols.report import release_lines
+from dpols.report import MAY_LACK, release_lines
 
 
 def fit(**changes):
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (500, 2))
+    X = rng.uniform(-1.0, 1.0, (changes.pop("rows", 500), 2))
     bounds = Bounds(features=[(-1.0, 1.0), (-2.0, 3.0)], target=(-4.0, 6.0))
     parameters = {"epsilon": 2.0, "delta": 1e-6, "bounds": bounds} | changes
     return PrivateLinearRegression(**parameters).fit(X, 1.0 + X @ [2.0, -1.0])
@@ -48,7 +49,7 @@ def test_what_was_spent_can_be_recomputed_and_is_at_most_what_was_asked(method, 
 
 def test_the_text_says_all_that_matters():
     model = fit()
-    text = str(model.privacy_report_)
+    text = " ".join(str(model.privacy_report_).split())
     for part in (
         "epsilon = 2,",
         "delta = 1e-06",
@@ -93,9 +94,58 @@ def test_json_reads_back(method):
 
 def test_a_report_that_lacks_something_is_refused():
     whole = fit().privacy_report_.to_dict()
-    for name in set(PrivacyReport.__dataclass_fields__) - {"ledger_entry"}:
+    for name in set(PrivacyReport.__dataclass_fields__) - set(MAY_LACK):
         with pytest.raises(ModelFileError):
             PrivacyReport.from_dict({key: value for key, value in whole.items() if key != name})
+
+
+def forms(report):
+    plain = " ".join(report.to_text().split()), " ".join(unescape(report.to_html()).split())
+    return *plain, report.to_markdown().replace("\\", ""), " ".join(report.to_dict()["cautions"])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [
+        (10.5, 1e-6, ["CAUTION: epsilon = 10.5 "]),
+        (1000.0, 0.3, ["CAUTION: epsilon = 1000 ", "CAUTION: delta = 0.3 is above 1 / (number of rows) = 0.002."]),
+        (1.0, 0.0021, ["CAUTION: delta = 0.0021 "]),
+        (1.0, 0.0019, ["Note: delta = 0.0019 "]),
+        (1.0, 0.00021, ["Note: delta = 0.00021 "]),
+        (10.0, 0.00019, []),
+    ],
+)
+def test_a_budget_that_promises_little_is_said_to_in_every_form(epsilon, delta, said):
+    report = fit(epsilon=epsilon, delta=delta).privacy_report_  # on 500 rows
+    assert report.private
+    assert len(report.cautions) == len(said)
+    for form in forms(report):
+        assert form.count("CAUTION: ") + form.count("Note: delta") == len(said) * (1 + ("<script" in form))
+        assert all(part in form for part in said)
+    assert max(map(len, report.to_text().splitlines())) <= 100
+
+
+def test_every_form_says_what_the_std_of_the_noise_is_and_is_not():
+    for form in forms(fit().privacy_report_)[:3]:
+        assert "as if the released curvature" in form
+        assert "determine weakly can be off by more" in form
+
+
+def test_a_report_has_the_intervals_that_were_paid_for():
+    model = fit(inference=True, rows=20_000)
+    report = model.privacy_report_
+    limits = model.conf_int()
+    assert [line.name for line in report.estimates] == ["x0", "x1", "intercept"]
+    for line, (low, high), fitted in zip(report.estimates, limits, report.coefficients, strict=True):
+        assert (line.lower, line.upper) == (low, high)
+        for form in forms(report)[:3]:
+            assert f"[{low:.6g}, {high:.6g}]" in form
+            assert f"{fitted.value:.6g}" in form
+    assert PrivacyReport.from_dict(json.loads(report.to_json())) == report
+    without = fit(inference=True, epsilon=0.01).privacy_report_
+    assert without.estimates == ()
+    for form in forms(without)[:3]:
+        assert "No intervals: " in form
 
 
 def test_equal_releases_of_one_name_share_a_line_in_the_order_of_their_first():

@@ -215,9 +215,7 @@ def fit(
     if json:
         typer.echo(model.privacy_report_.to_json())
     else:
-        if inference:
-            typer.echo(f"{model.summary()}\n")
-        show_report(model.privacy_report_)
+        show_report(model.privacy_report_, model.summary() if inference else None)
     if any(problems):
         raise OSError(" ".join(problem for problem in problems if problem is not None))
     if not json:

@@ -6,18 +6,26 @@ from .console import number, out, print_table
 
 if TYPE_CHECKING:
     from ..report import PrivacyReport
+    from ..summary import Summary
 
 
-def show_report(report: "PrivacyReport") -> None:
-    """Print a report as tables that fit 80 columns."""
+def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> None:
+    """Print a report as tables that fit 80 columns; a summary stands in for the table of coefficients."""
+    if summary is not None:
+        out.print(f"{summary}\n", soft_wrap=True)  # it says what is not private, too
+        return show_cost(report)
     if report.alarm is not None:
         out.print(report.alarm, style="bold red", soft_wrap=True)
+        out.print()
+    for caution in report.cautions:
+        out.print(caution, style="bold yellow")
         out.print()
     print_table(
         "Coefficients, in the units of the data",
         ("feature", ">coefficient", ">std of the privacy noise"),
         [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
     )
+    out.print(f"{report.noise_meaning}\n")
     show_cost(report)
 
 

@@ -143,7 +143,18 @@ def _outcome(report: Any) -> tuple[Part, ...]:
 
     rows = tuple((c.name, f"{c.value:.6g}", spread(c.noise_stddev)) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
-    return Table(("coefficient", ">value", ">std of the privacy noise"), rows), verdict
+    table = Table(("coefficient", ">value", ">std of the privacy noise"), rows)
+    if not report.estimates:
+        return *report.estimate_notes, table, report.noise_meaning, verdict
+    lines = tuple((line.name, *line.describe()) for line in report.estimates)
+    return (
+        Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
+        *report.estimate_notes,
+        "Coefficients that predictions use, which keep the regularisation of the fit:",
+        table,
+        report.noise_meaning,
+        verdict,
+    )
 
 
 def _assumptions(report: Any) -> tuple[Part, ...]:

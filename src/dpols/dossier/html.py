@@ -18,6 +18,7 @@ h2 { font-size: 1.15rem; margin: 2.25rem 0 .5rem; padding-top: .9rem; border-top
 p { margin: .5rem 0; overflow-wrap: anywhere; }
 .lead { font-size: 1.1rem; color: var(--soft); }
 .alarm { border: 2px solid var(--alarm); color: var(--alarm); padding: .6rem .9rem; font-weight: 600; }
+.caution { border-left: 4px solid var(--alarm); background: var(--tint); padding: .6rem .9rem; font-weight: 600; }
 .wide { overflow-x: auto; margin: .75rem 0; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line);
@@ -47,6 +48,7 @@ def to_html(report: Any) -> str:
     """Return a report as one HTML page that needs no other file. It holds the report as JSON, too."""
     warning = report.alarm
     body = [f"<h1>{TITLE}</h1>", *([f'<p class="alarm">{escape(warning)}</p>'] if warning else [])]
+    body += [f'<p class="caution">{escape(caution)}</p>' for caution in report.cautions]
     body.append(f'<p class="lead">{escape(summary(report))}</p>')
     for section in sections(report):
         body += [f"<h2>{escape(section.title)}</h2>", *(_part(part) for part in section.parts)]

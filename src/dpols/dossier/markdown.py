@@ -9,7 +9,8 @@ from .content import TITLE, Bullets, Chances, Code, Part, Table, sections, summa
 def to_markdown(report: Any) -> str:
     """Return a report as Markdown with tables."""
     warning = report.alarm
-    blocks = [f"# {TITLE}", *([f"**{_escaped(warning)}**"] if warning else []), _escaped(summary(report))]
+    warnings = (*([warning] if warning else []), *report.cautions)
+    blocks = [f"# {TITLE}", *(f"**{_escaped(text)}**" for text in warnings), _escaped(summary(report))]
     for section in sections(report):
         blocks += [f"## {section.title}", *(_part(part) for part in section.parts)]
     return "\n\n".join(blocks) + "\n"

@@ -10,12 +10,18 @@ from ..bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..data import Bounds, RowMap
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer
-from ..report import Coefficient, PrivacyReport, release_lines, verdict_of
+from ..report import Coefficient, EstimateLine, PrivacyReport, release_lines, verdict_of
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+INTERVALS_ARE_FOR = (
+    "Intervals are for the population that the rows are a sample of, if rows are independent and errors have the same "
+    "variance everywhere. They count privacy noise and sampling noise, not what the bounds clip."
+)
 
 
 def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
@@ -51,7 +57,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
             variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
         verdict = verdict_of(evidence.risk_change, evidence.risk_change_stddev)
-    values = coefficients_of(prepared, outcome)
+    values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
         method=method.name,
@@ -85,7 +91,29 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
+        estimates=() if inference is None else _estimates(inference),
+        estimate_notes=() if inference is None else _estimate_notes(inference),
     )
+
+
+def _estimates(inference: Inference) -> tuple[EstimateLine, ...]:
+    """Return estimates with their intervals; nothing where there are none at all."""
+    columns = inference.standard_errors(), *inference.conf_int().T
+    if np.isnan(columns[0]).all():
+        return ()
+    return tuple(
+        EstimateLine(name, float(value), *(None if np.isnan(number) else float(number) for number in numbers))
+        for name, value, *numbers in zip(inference.names, inference.estimate, *columns, strict=True)
+    )
+
+
+def _estimate_notes(inference: Inference) -> tuple[str, ...]:
+    if inference.why_not():
+        return (f"No intervals: {'; '.join(inference.why_not())}.",)
+    missing = tuple(f"No interval of {reason}." for reason in inference.why_empty())
+    if np.isnan(inference.standard_errors()).all():
+        return missing
+    return (*missing, INTERVALS_ARE_FOR)
 
 
 def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
