@@ -11,7 +11,7 @@ from .versions import __version__
 if TYPE_CHECKING:
     from . import privacy
     from .data import Bounds, read
-    from .errors import DpolsError
+    from .errors import BudgetExceeded, DpolsError
     from .estimators import PrivateLinearRegression
     from .feature_map import Categorical, Factor, FeatureMap, Numeric
     from .formula import ols
@@ -49,7 +49,7 @@ _HOME = {
     ),
     "Bounds": ".data",
     "BudgetLedger": ".ledger",
-    "DpolsError": ".errors",
+    **dict.fromkeys(("BudgetExceeded", "DpolsError"), ".errors"),
     **dict.fromkeys(("Categorical", "Factor", "FeatureMap", "Numeric"), ".feature_map"),
     "PaidBounds": ".paid_bounds",
     "PrivacyBudget": ".privacy",
@@ -68,6 +68,7 @@ __all__ = [
     "AdaptiveIHMRegression",
     "BoostedAdaSSPRegression",
     "Bounds",
+    "BudgetExceeded",
     "BudgetLedger",
     "Categorical",
     "DPGDRegression",
