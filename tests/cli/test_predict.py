@@ -36,15 +36,15 @@ def test_columns_are_found_by_name(dpols, tmp_path):
     (tmp_path / "a.csv").write_text("age,hours\n30,40\n50,20\n")
     (tmp_path / "b.csv").write_text("hours,other,age\n40,x,30\n20,y,50\n")
     for name in "ab":
-        assert dpols("predict", "model.json", f"{name}.csv", "--out", f"{name}.out").code == 0
-    np.testing.assert_array_equal(predictions("a.out"), predictions("b.out"))
+        assert dpols("predict", "model.json", f"{name}.csv", "--out", f"{name}.out.csv").code == 0
+    np.testing.assert_array_equal(predictions("a.out.csv"), predictions("b.out.csv"))
 
 
 @pytest.mark.usefixtures("model")
 def test_parquet_gives_what_csv_gives(dpols, csv, parquet):
     for data in (csv, parquet):
-        assert dpols("predict", "model.json", data, "--out", f"{data.suffix[1:]}.out").code == 0
-    np.testing.assert_array_equal(predictions("csv.out"), predictions("parquet.out"))
+        assert dpols("predict", "model.json", data, "--out", f"{data.suffix[1:]}.out.csv").code == 0
+    np.testing.assert_array_equal(predictions("csv.out.csv"), predictions("parquet.out.csv"))
 
 
 @pytest.mark.usefixtures("model")
@@ -95,7 +95,7 @@ def test_a_model_without_names_is_refused(dpols, csv):
 
 
 @pytest.mark.usefixtures("model")
-@pytest.mark.parametrize("out", ["model.json", "data.csv", "nowhere/p.csv", "."])
+@pytest.mark.parametrize("out", ["model.json", "data.csv", "nowhere/p.csv", ".", "p.parquet", "p"])
 def test_a_bad_output_is_refused(dpols, csv, tmp_path, out):
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     done = dpols("predict", "model.json", csv, "--out", out)

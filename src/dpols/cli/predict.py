@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import DataError, ModelFileError
+from ..errors import DataError, ModelFileError, ParameterError
 from . import options as given
 from .console import out as console
 from .console import working
@@ -34,6 +34,8 @@ def predict(
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
+    if out.suffix.lower() != ".csv":
+        raise ParameterError(f"--out {str(out)!r} must end in .csv, since that is what is written.")
     check_output(out, inputs=(model, data))
     source = read(data, columns=[str(name) for name in names])
     if fitted.feature_map_ is not None:
