@@ -41,15 +41,31 @@ def model_bytes(content: dict[str, Any]) -> bytes:
 
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file, or raise ModelFileError where it is damaged or too new."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
-    return parsed_model(data, path)
+    return parsed_model(_bytes_of(path), path)
+
+
+def read_with_checksum(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
+    """Return the content of a model file, and whether it is what was written, by its checksum."""
+    return _opened(_bytes_of(path), path)
 
 
 def parsed_model(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file's bytes; ``path`` is what messages call it."""
+    content, intact = _opened(data, path)
+    if not intact:
+        raise ModelFileError(f"{str(path)!r} is damaged: its checksum does not match.")
+    return content
+
+
+def _bytes_of(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
+
+
+def _opened(data: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
+    """Return the content of a model file's bytes, and whether their checksum is the one that they hold."""
     try:
         document = json.loads(data.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
@@ -63,9 +79,7 @@ def parsed_model(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     content = document.get("content")
     if not isinstance(content, dict) or set(document) != {"format", "version", "sha256", "content"}:
         raise ModelFileError(f"{str(path)!r} is not a complete model file.")
-    if document["sha256"] != _checksum(data, document["sha256"]):
-        raise ModelFileError(f"{str(path)!r} is damaged: its checksum does not match.")
-    return content
+    return content, document["sha256"] == _checksum(data, document["sha256"])
 
 
 def _finite(text: str) -> float:

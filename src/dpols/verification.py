@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from .errors import ModelFileError
 from .ledger import BudgetLedger, Entry
-from .model_file import FORMAT, read_model
+from .model_file import FORMAT, read_with_checksum
 from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import MAY_LACK, PrivacyReport
@@ -41,16 +41,17 @@ class Finding:
 def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
     """Check a model file, or a report that was saved as JSON or as an HTML page.
 
-    ModelFileError is raised where the file is neither, or is damaged.
+    ModelFileError is raised where the file is neither, or lacks what a report needs.
     """
     document = _document(path)
     if document.get("format") != FORMAT:
         return verify_report(document, ledger=ledger)
-    content = read_model(path)
+    content, intact = read_with_checksum(path)
     if not isinstance(content.get("report"), dict):
         raise ModelFileError(f"{str(path)!r} has no privacy report.")
     findings = verify_report(content["report"], ledger=ledger)
-    return (Finding("checksum of the file", True, "matches"), _coefficients(content), *findings)
+    detail = "matches" if intact else "does not match: the file was changed after it was written"
+    return (Finding("checksum of the file", intact, detail), _coefficients(content), *findings)
 
 
 def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:

@@ -101,13 +101,19 @@ def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
     assert problems(verify_file(path)) == ["coefficients"]
 
 
-def test_damaged_files_and_other_files_are_refused(tmp_path):
+def test_a_model_file_that_was_changed_differs_by_its_checksum(tmp_path):
     path = tmp_path / "model.json"
     fitted().save(path)
+    path.write_text(path.read_text().replace('"n_rows": 3000', '"n_rows": 3001'))
+    assert problems(verify_file(path)) == ["checksum of the file"]
     path.write_text(path.read_text().replace('"intercept": ', '"intercept": 1'))
-    for content in (None, "{}", "[]", "no json", '{"format": "dpols-model"}'):
-        if content is not None:
-            path.write_text(content)
+    assert problems(verify_file(path)) == ["checksum of the file", "coefficients"]
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "model.json"
+    for content in ("{}", "[]", "no json", '{"format": "dpols-model"}'):
+        path.write_text(content)
         with pytest.raises(ModelFileError):
             verify_file(path)
     with pytest.raises(ModelFileError, match="cannot read"):
@@ -250,6 +256,10 @@ def test_the_command_says_ok_or_what_differs(dpols):
     assert "DIFFERS" in bad.out
     findings = json.loads(dpols("verify", "report.json", "--json").out)["findings"]
     assert [finding["what"] for finding in findings if not finding["holds"]] == ["epsilon spent"]
+    Path("changed.json").write_text(Path("model.json").read_text().replace('"n_rows": 3000', '"n_rows": 3001'))
+    changed = dpols("verify", "changed.json")
+    assert changed.code == 1
+    assert "does not match" in " ".join(changed.out.split())
     shutil.copy("model.json", "damaged.json")
     Path("damaged.json").write_text(Path("damaged.json").read_text()[:-40])
     assert dpols("verify", "damaged.json").code == 2

@@ -1,7 +1,8 @@
 """The command ``dpols``: one file per command, each of which parses, calls the library and prints.
 
 An error is one line on standard error that starts with ``error:``, a warning one that starts with ``warning:``. The
-exit code is 2 for bad input or usage and 1 for anything else; ``dpols verify`` has one more. With the environment
+exit code is 2 for bad input or usage and 1 for anything else, such as a ledger that refuses, an extra that is missing
+or a disk that is full; ``dpols verify`` has one more. With the environment
 variable ``DPOLS_DEBUG`` set, errors keep their traceback.
 """
 

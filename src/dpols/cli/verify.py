@@ -29,8 +29,9 @@ def verify(
 ) -> None:
     """Compute a report's cost anew from the releases that it lists, and say what differs.
 
-    The exit code is 0 where everything holds, 1 where something differs, and 3 where the accounting holds of a fit that
-    is not private as it was configured: with a seed, or with bounds that were read from the data.
+    The exit code is 0 where everything holds, 1 where something differs, 2 where there is no report to be read, and 3
+    where the accounting holds of a fit that is not private as it was configured: with a seed, or with bounds that were
+    read from the data.
     """
     from ..ledger import BudgetLedger
     from ..verification import verify_file
