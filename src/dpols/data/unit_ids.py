@@ -50,8 +50,8 @@ def _of_pandas(ids: Any) -> Array:
     if isinstance(column.dtype, pandas.ArrowDtype):
         return _of_pyarrow(column.array.__arrow_array__())
     if isinstance(column.dtype, pandas.CategoricalDtype):
-        codes: Array = np.append(unit_codes(column.cat.categories), -1)
-        return codes[column.cat.codes.to_numpy()]
+        codes = np.append(unit_codes(column.cat.categories), -1)
+        return np.asarray(codes[column.cat.codes.to_numpy()])
     present = column.notna().to_numpy(dtype=bool)
     return _with_gaps(present, _of_array(column[present].to_numpy()))
 
