@@ -29,6 +29,10 @@ class DataError(DpolsError, ValueError):
     """The rows cannot be used: wrong shape, not numeric, not finite or not readable."""
 
 
+class BadRowsError(DataError):
+    """A row has a missing or infinite value, and such rows are refused."""
+
+
 class DataTypeError(DpolsError, TypeError):
     """The rows are of a type that cannot be used."""
 
@@ -45,7 +49,7 @@ class MissingExtraError(DpolsError, ImportError):
     """An optional package is needed; the message names the extra to install."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed. Install it with: pip install 'dpols[{extra}]'")
+        super().__init__(f"{package} is not installed. Install it, in a clone of dpols, with: pip install '.[{extra}]'")
 
 
 class NumericWarning(UserWarning):

@@ -190,7 +190,7 @@ def test_a_fit_that_fails_leaves_no_file_and_no_charge(fit, csv, ledger):
     csv.write_text(csv.read_text().replace("20,2,town", "nan,2,town", 1))
     done = fit("--report", "report.html")
     assert done.code == 2
-    assert "Input contains NaN or infinity" in done.err
+    assert "has an empty or infinite cell" in done.err
     assert "nothing is spent: row 2 of ledger" in done.err
     assert done.err.count("\n") == 1
     assert ledger.state().used == 0.0

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import BoundsError, ParameterError
+from ..errors import BadRowsError, BoundsError, ParameterError
 from . import options as given
 from .bounds_file import plain_bounds, read_declared, read_feature_map
 from .console import out as console
 from .found_bounds import (
     categories_of,
     check_reference,
+    check_unit,
     feature_columns,
     from_table,
     one_way,
@@ -100,7 +101,7 @@ def fit(
         ),
     ] = None,
     max_rows_per_unit: Annotated[
-        int | None, typer.Option(help="How many rows of each unit are used, the first ones; goes with --unit.")
+        int | None, typer.Option(min=1, help="How many rows of each unit are used, the first ones; goes with --unit.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
@@ -140,8 +141,9 @@ def fit(
 
     Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
     public knowledge, whose columns alone are used, or are bought by a share of the budget. Files are read in parts,
-    several times, so they may be far larger than memory. Everything is checked before anything is released, so an error
-    costs no budget, and the space for what is written is taken before, too.
+    several times, so they may be far larger than memory, but for --unit, which reads one file as a whole. Everything is
+    checked before anything is released, so an error costs no budget, and the space for what is written is taken before,
+    too.
     """
     from ..data import read
     from ..estimators import PrivateLinearRegression
@@ -150,6 +152,7 @@ def fit(
     one_way(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
     if reference_bounds is not None:
         check_reference(reference_bounds, data)
+    check_unit(data, unit, max_rows_per_unit)
     if formula is None:
         declared = None if bounds is None else read_feature_map(bounds, target)
     else:
@@ -202,7 +205,7 @@ def fit(
     with ExitStack() as files:
         model_file = files.enter_context(placed_file(out, room))
         report_file = None if report is None else files.enter_context(placed_file(report, room))
-        with interrupts_explained(), pass_bar(f"Fitting {data.name}") as progress:
+        with interrupts_explained(), bad_rows_explained(data, declared), pass_bar(f"Fitting {data.name}") as progress:
             if unit is None:
                 model.fit(read(data, target, columns, progress=progress))
             else:
@@ -231,6 +234,23 @@ def interrupts_explained() -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         typer.echo(" ".join(("interrupted.", *getattr(error, "__notes__", ()))), err=True)
+        raise
+
+
+@contextmanager
+def bad_rows_explained(data: Path, declared: "FeatureMap | None") -> Iterator[None]:
+    """Say of rows that are not finite what a command can do about them."""
+    try:
+        yield
+    except BadRowsError as error:
+        columns = {} if declared is None else declared.columns
+        without = [repr(name) for name, column in columns.items() if column.missing is None]
+        which = f" (nothing yet of {', '.join(without)})" if without else ""
+        error.args = (
+            f"{str(data)!r} has an empty or infinite cell in a feature or the target, and such rows are refused. "
+            f"Correct them, or declare in the bounds file by missing = ... what an empty cell counts as{which}, or "
+            "pass --bad-rows zero, by which each such row counts as zeros.",
+        )
         raise
 
 

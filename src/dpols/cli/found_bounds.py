@@ -48,14 +48,27 @@ def check_reference(reference: Path, data: Path) -> None:
         )
 
 
+def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> None:
+    """Refuse a unit that is no column of the data, or of which it is not said how many rows are used."""
+    if unit is None:
+        if max_rows_per_unit is not None:
+            raise ParameterError("--max-rows-per-unit goes with --unit, the column that says to whom a row belongs.")
+        return
+    if max_rows_per_unit is None:
+        raise ParameterError(
+            f"--max-rows-per-unit is missing: say how many rows of each {unit!r} are used, such as 5. The noise grows "
+            "with it."
+        )
+    columns = column_types(data)
+    if unit not in columns:
+        raise ParameterError(f"--unit {unit!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+
+
 def feature_columns(data: Path, target: str, features: str | None, unit: str | None) -> list[str]:
     """Return the columns that are features: those that are listed, or all but the target and the unit."""
     columns = column_types(data)
-    for option, name in (("--target", target), ("--unit", unit)):
-        if name is not None and name not in columns:
-            raise ParameterError(
-                f"{option} {name!r} is not a column of {str(data)!r}; its columns are {list(columns)}."
-            )
+    if target not in columns:
+        raise ParameterError(f"--target {target!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
     if features is None:
         return [name for name in columns if name not in (target, unit)]
     listed = [name.strip() for name in features.split(",")]
@@ -72,6 +85,10 @@ def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "Paid
     """Return bounds to be paid for, within outer limits where a file declares them."""
     from ..paid_bounds import PaidBounds
 
+    if not 0.0 < share < 1.0:
+        raise ParameterError(
+            f"--paid-bounds {share:g} must lie strictly between 0 and 1: it is a share of the budget, such as 0.1."
+        )
     if outer is None:
         return PaidBounds(features=dict.fromkeys(features), share=share)
     return PaidBounds(features=outer.features, target=outer.target, share=share)

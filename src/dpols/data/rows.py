@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .source import Array, RowSource, Total
@@ -55,7 +55,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
     if total.n_rows != n_rows:
         raise DataError(f"a pass read {total.n_rows} rows where {n_rows} were announced; the source must not change.")
     if bad_rows == "raise" and bad > 0:
-        raise DataError(
+        raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
             "bad_rows='zero' to count each of them as a row of zeros."
         )

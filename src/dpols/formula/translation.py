@@ -41,7 +41,7 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     parsed = _parsed(formula)
     target = _target(formula, parsed)
     columns = _columns(declared)
-    known = frozenset(columns)
+    known = [name for name, column in columns.items() if isinstance(column, Categorical)]
     target_range = _target_range(declared, columns, target)
     # A formula's own levels stand before those that were declared.
     meanings = {factor.expr: _meaning(factor) for term in parsed.rhs for factor in term.factors}
