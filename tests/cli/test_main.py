@@ -58,7 +58,7 @@ def test_without_its_packages_the_command_names_the_extra(dpols, monkeypatch, na
     without(monkeypatch, name)
     done = dpols("--version")
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"error: {name} is not installed. Install it with: pip install 'dpols[cli]'\n"
+    assert done.err == f"error: {name} is not installed. Install it, in a clone of dpols, with: pip install '.[cli]'\n"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_without_an_extra_a_command_names_it(dpols, monkeypatch, tmp_path, name,
     without(monkeypatch, name)
     done = dpols(*arguments, "--epsilon", "1", *(["--delta", "1e-6"] if name == "pyarrow" else []))
     assert (done.code, done.out) == (1, "")
-    assert f"pip install 'dpols[{extra}]'" in done.err
+    assert f"pip install '.[{extra}]'" in done.err
     assert not (tmp_path / "m.json").exists()
     assert not (tmp_path / "demo").exists()
 

@@ -27,7 +27,7 @@ def dask_client() -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise MissingEngine("Dask is not installed: pip install 'dpols[dask]'") from None
+        raise MissingEngine("Dask is not installed: pip install '.[dask]' in a clone of dpols") from None
     options = {"n_workers": worker_count(), "threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
     start: Any = LocalCluster  # has no types
     connect: Any = Client
@@ -58,7 +58,7 @@ def spark_session() -> Iterator[Any]:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingEngine("Spark is not installed: pip install 'dpols[spark]'") from None
+        raise MissingEngine("Spark is not installed: pip install '.[spark]' in a clone of dpols") from None
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         raise MissingEngine("Spark needs Java, and there is none on the path: install a JRE of version 17")
     os.environ["PYSPARK_PYTHON"] = sys.executable
