@@ -195,7 +195,9 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
             ("head", head),
         ],
     )
-    lines = {entry.number: (entry.time, _charge(state, entry), entry.status, _what(entry)) for entry in state.entries}
+    lines: dict[int, tuple[str, ...]] = {
+        entry.number: (entry.time, _charge(state, entry), entry.status, _what(entry)) for entry in state.entries
+    }
     lines |= {cap.number: (cap.time, "", "cap", f"raised to {cap.budget}") for cap in state.history[1:]}
     rows = [(str(row), time[:19].replace("T", " "), *rest) for row, (time, *rest) in sorted(lines.items())]
     if rows:
