@@ -35,7 +35,8 @@ th { color: var(--soft); font-weight: 600; vertical-align: bottom; } .even { tab
 .track i { display: block; height: 100%; background: var(--soft); border-radius: .2rem; }
 .best .track i { background: var(--bar); } .best b { text-decoration: underline; }
 @media (max-width: 32rem) { body { padding: 1.25rem 1rem 3rem; } table { font-size: .8rem; }
-  th, td { padding-left: .3rem; } }
+  th, td { padding-left: .3rem; }
+  .plain { font-size: .75rem; } .plain th:nth-child(4), .plain td:nth-child(4) { display: none; } } /* 1 - R^2 */
 @media print { html { font-size: 10pt; } body { max-width: none; padding: 0; } .wide { overflow: visible; }
   tr { break-inside: avoid; } .track, .track i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
@@ -78,7 +79,7 @@ def details(plan: "AccuracyPlan") -> tuple[list[tuple[str, ...]], list[str]]:
     """Return one line of text for each row of a plan, and notes: why there are no intervals, what was left out."""
     asked = [row for row in plan.rows if row.interval_share is not None]
     reasons = list(dict.fromkeys(row.no_interval_because for row in asked if row.no_interval_because))
-    marks = {reason: f"({i})" for i, reason in enumerate(reasons, 1)}
+    marks = {reason: f"({i})" if len(reasons) > 1 else "" for i, reason in enumerate(reasons, 1)}
     lines: list[tuple[str, ...]] = [
         (
             row.method,
@@ -92,7 +93,7 @@ def details(plan: "AccuracyPlan") -> tuple[list[tuple[str, ...]], list[str]]:
         )
         for row in plan.rows
     ]
-    notes = [f"{mark} where a slope has no interval: {reason}" for reason, mark in marks.items()]
+    notes = [f"{mark} Where a slope has no interval: {reason}.".strip() for reason, mark in marks.items()]
     return lines, notes + [f"Left out: {name}: {reason}" for name, reason in plan.left_out]
 
 

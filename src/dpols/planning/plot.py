@@ -47,7 +47,9 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
             line.set_label(f"{line.get_label()} (below the picture)")
     if lowest < 0.0:
         left.axhline(0.0, color=MUTED, lw=0.8)
-        left.annotate("a constant", (plan.epsilons[-1], 0.0), xytext=(-2, 4), ha="right", **note)
+        # Beside the axes, where no curve can strike it through.
+        beside = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+        left.annotate("a\nconstant", (1.0, 0.0), xytext=(3, 0), ha="left", va="center", **beside, **note)
     left.set_ylabel("expected R\u00b2 on fresh rows")
     left.set_title("Accuracy")
     if any(row.interval_width is not None for row in plan.rows):
