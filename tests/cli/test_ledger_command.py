@@ -178,7 +178,7 @@ def test_a_fit_that_fails_is_shown_as_void(ledger, dpols, csv, bounds):
     assert "nothing is spent: row 2" in failed.err
     found = shown(ledger)
     (entry,) = found["entries"]
-    assert (entry["status"], entry["outcome"]) == ("void", "DataError before the first release")
+    assert (entry["status"], entry["outcome"]) == ("void", "BadRowsError before the first release")
     assert found["used"] == 0.0
     table = ledger("show").out
     assert "nothing" in table
