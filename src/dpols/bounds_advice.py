@@ -6,8 +6,9 @@ to, for a fixed share of its budget. How much width a fit can bear at all is a m
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,15 @@ def release_spread(
     return SpreadCounts((*names, "target"), tuple(intervals), noisy, stddev, n_rows), recorded
 
 
-def advice_on_spread(spread: SpreadCounts) -> tuple[str, ...]:
-    """Return which bounds released counts show to be tight or wide, and what to do about it."""
-    said = []
+def advice_on_spread(
+    spread: SpreadCounts, categories: Mapping[str, tuple[str, str] | None] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Return which bounds released counts show to be tight or wide, and what to do about it.
+
+    ``categories`` names the features that categories are part of, each with its column and category where it stands for
+    one: these have no bounds to choose, but a spelling.
+    """
+    said = _advice_on_categories(spread, categories)
     noise = spread.stddev / spread.n_rows
     for name, interval, counts in zip(spread.names, spread.intervals, spread.counts, strict=True):
         for end, count in (("below the lower", counts[0]), ("above the upper", counts[-1])):
@@ -83,7 +90,7 @@ def advice_on_spread(spread: SpreadCounts) -> tuple[str, ...]:
                     "the bound is tight, and the fit bends to it. Widen it if that is not meant."
                 )
         place = _holding_nearly_all(counts, spread)
-        if place is not None and name != _NORM:
+        if place is not None and name != _NORM and name not in categories:
             low, high = (float(np.linspace(*interval, _BINS + 1)[end]) for end in (place, place + _WIDE))
             said.append(
                 f"nearly all values of {name!r} lie within [{low:g}, {high:g}], a small part of its bounds: they are "
@@ -117,6 +124,25 @@ def advice_on_room(room: float) -> tuple[str, ...]:
         "for so few rows, or so small an epsilon, even columns whose values fill their bounds are damped: no bounds "
         "can help. Use more rows, a larger epsilon or fewer features.",
     )
+
+
+def _advice_on_categories(spread: SpreadCounts, categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
+    """Return which categories hardly any row has, where noise lets one tell. A row of one has a 1, the highest value."""
+    sure = _SURE * spread.stddev
+    rare: dict[str, list[str]] = {}
+    for name, counts in zip(spread.names, spread.counts, strict=True):
+        found = categories.get(name)
+        if found is not None:
+            evenly = spread.n_rows / (1 + sum(pair is not None and pair[0] == found[0] for pair in categories.values()))
+            if counts[-2] < sure < 0.5 * evenly:
+                rare.setdefault(found[0], []).append(repr(found[1]))
+    most = 2.0 * sure / spread.n_rows
+    return [
+        f"few rows, if any, have {' or '.join(levels)} in {column!r} (each at most about {most:.1%} of all). Check how "
+        "they are spelt, since other values count as none of the categories, and leave out those "
+        "that hardly occur."
+        for column, levels in rare.items()
+    ]
 
 
 def _edges(interval: Interval) -> Array:

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, Categorical, FeatureMap, Numeric, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.bounds_advice import COUNTS_NAME, room_for_width
 from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
@@ -97,3 +97,30 @@ def test_the_public_room_for_width_foretells_where_a_coefficient_is_damped(metho
 
     assert np.median([coefficient(max(0.35 * room, 3.5), seed) for seed in range(5)]) > 1.4  # of 2
     assert np.median([coefficient(6.0 * room, seed) for seed in range(5)]) < 0.7
+
+
+REGIONS = ("north", "south", "east", "west")
+
+
+def advice_on_regions(declared, n=5_000, **parameters):
+    rng = np.random.default_rng(1)
+    age, region = rng.uniform(18, 90, n), rng.choice(REGIONS, n)
+    rows = np.column_stack([age.astype(object), region.astype(object)])
+    columns = {"age": Numeric(18, 90), "region": Categorical(declared, **parameters)}
+    feature_map = FeatureMap(columns, target=(0, 100)).plus(("age", "region"))
+    model = PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map, count_clipped=True, random_state=0)
+    return model.fit(rows, age + 5.0 * (region == "south")).privacy_report_.advice
+
+
+def test_misspelt_categories_are_told_and_not_called_wide():
+    (said,) = advice_on_regions([name.title() for name in REGIONS])
+    assert said.startswith("few rows, if any, have 'South' or 'East' or 'West' in 'region'")
+    assert "spelt" in said
+    (said,) = advice_on_regions(["north", "south", "East", "west"], unknown="other", drop_first=False)
+    assert said.startswith("few rows, if any, have 'East' in 'region'")
+
+
+@pytest.mark.parametrize("unknown", ["zeros", "other"])
+def test_categories_that_occur_are_not_talked_of(unknown):
+    (said,) = advice_on_regions(REGIONS, unknown=unknown)
+    assert "no bound is clearly tight or wide" in said

@@ -145,9 +145,9 @@ def test_a_bounds_file_needs_features_and_target(fit, bounds, tmp_path):
 
 
 BAD_ROWS = {
-    "missing value": ("20,2,town", ",2,town", ["NaN", "refuses such rows"]),
-    "nan": ("20,2,town", "nan,2,town", ["NaN", "refuses such rows"]),
-    "infinity": ("20,2,town", "inf,2,town", ["infinity", "refuses such rows"]),
+    "missing value": ("20,2,town", ",2,town", ["empty or infinite cell", "such rows are refused"]),
+    "nan": ("20,2,town", "nan,2,town", ["empty or infinite cell", "such rows are refused"]),
+    "infinity": ("20,2,town", "inf,2,town", ["empty or infinite cell", "such rows are refused"]),
     "text": ("20,2,town", "SECRET,2,town", ["'age'", "numbers"]),
     "line too short": ("20,2,town", "SECRET", ["2 values", "header has 4"]),
     "not UTF-8": ("age", "\udcff", ["UTF-8"]),

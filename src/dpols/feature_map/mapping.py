@@ -13,7 +13,7 @@ from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
 from ..plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
-from .columns import Column, column_from_dict, repeated
+from .columns import Categorical, Column, column_from_dict, repeated
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of
 
 _MOST_FEATURES = 100_000
@@ -101,6 +101,20 @@ class FeatureMap:
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
         return tuple(name for output in self._outputs for name in output.names)
+
+    @property
+    def categories(self) -> dict[str, tuple[str, str] | None]:
+        """Features that categories are part of, with column and category of those that stand for a declared one."""
+        found: dict[str, tuple[str, str] | None] = {}
+        for term, output in zip(self._terms, self._outputs, strict=True):
+            column = self.columns[term[0].column]
+            if len(term) == 1 and isinstance(column, Categorical):
+                declared = column.levels[-len(output.names) :]
+                pairs = [(term[0].column, level) if level in column.categories else None for level in declared]
+                found |= zip(output.names, pairs, strict=True)
+            elif any(isinstance(self.columns[factor.column], Categorical) for factor in term):
+                found |= dict.fromkeys(output.names)
+        return found
 
     def bounds(self, *, x_norm: float | None = None) -> Bounds:
         """Return the bounds of the features and of the target that follow from what is declared.

@@ -119,7 +119,10 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
 def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
     """Return what public and released numbers say of the bounds."""
     room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
-    return (*advice_on_room(room), *(advice_on_spread(outcome.spread) if outcome.spread is not None else ()))
+    feature_map = prepared.request.feature_map
+    categories = {} if feature_map is None else feature_map.categories
+    spread = () if outcome.spread is None else advice_on_spread(outcome.spread, categories)
+    return (*advice_on_room(room), *spread)
 
 
 def _bounds_text(
