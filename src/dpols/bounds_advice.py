@@ -127,7 +127,7 @@ def advice_on_room(room: float) -> tuple[str, ...]:
 
 
 def _advice_on_categories(spread: SpreadCounts, categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
-    """Return which categories hardly any row has, where noise lets one tell. A row of one has a 1, the highest value."""
+    """Return which categories hardly any row has, where noise lets one tell; a row of one has the highest value, 1."""
     sure = _SURE * spread.stddev
     rare: dict[str, list[str]] = {}
     for name, counts in zip(spread.names, spread.counts, strict=True):
@@ -139,8 +139,7 @@ def _advice_on_categories(spread: SpreadCounts, categories: Mapping[str, tuple[s
     most = 2.0 * sure / spread.n_rows
     return [
         f"few rows, if any, have {' or '.join(levels)} in {column!r} (each at most about {most:.1%} of all). Check how "
-        "they are spelt, since other values count as none of the categories, and leave out those "
-        "that hardly occur."
+        "they are spelt, since other values count as none of the categories, and leave out those that hardly occur."
         for column, levels in rare.items()
     ]
 
