@@ -40,7 +40,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "bounds_advice": {"algorithms", "counting", "data", "mechanisms", "privacy", "randomness", "errors"},
     "inference": {"algorithms", "data", "linalg", "plain_data", "errors"},
     "summary": {"inference", "report", "errors"},
-    "planning": {"algorithms", "data", "inference", "privacy", "randomness", "errors"},
+    "planning": {"algorithms", "data", "feature_map", "inference", "privacy", "randomness", "errors"},
     "inferring": {"inference", "summary", "report", "errors"},
     "sketching": {"ledger", "data", "statistics", "mechanisms", "privacy", "randomness", "report", "linalg", "errors"},
 }

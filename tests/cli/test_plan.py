@@ -84,15 +84,38 @@ def test_what_stands_on_a_page_is_escaped():
     assert "a &lt; b" in page
 
 
+def test_a_bounds_file_with_categories(dpols, csv, tmp_path):
+    (tmp_path / "c.toml").write_text(
+        '[target]\nlow = 0\nhigh = 100\n[features.age]\nlow = 18\nhigh = 90\n[features.city]\ncategories = ["a", "b"]\n'
+    )
+    common = ("plan", "--rows", 5000, "--bounds", tmp_path / "c.toml", "--epsilon", 3, "--methods", "adaptive", *FEW)
+    made_up = json.loads(dpols(*common, "--json").out)
+    assert made_up["n_features"] == 2
+    assert "categories are equally frequent" in made_up["assumed"]
+    table = tmp_path / "public.csv"
+    rows = "".join(f"{18 + i % 70},{'ab'[i % 2]},{20 + i % 70 / 2 + 9 * (i % 2) + i % 3}\n" for i in range(300))
+    table.write_text(f"age,city,pay\n{rows}")
+    public = json.loads(dpols(*common, "--public-table", table, "--target", "pay", "--json").out)
+    assert public["n_features"] == 2
+    assert public["nonprivate_r_squared"] > 0.9
+    refused = dpols("plan", "--rows", 5000, "--bounds", tmp_path / "c.toml", "--features", 5)
+    assert "--features 5 does not match" in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--features", 2), "--rows is required"),
         (("--rows", 100), "--features is required"),
         (("--rows", -1, "--features", 2), "'--rows'"),
-        (("--rows", 5, "--features", 2), "n=5 must be at least 6"),
-        (("--rows", 100, "--features", 2, "--epsilon", "1,0"), "epsilon=0.0"),
-        (("--rows", 100, "--features", 2, "--methods", "magic"), "method='magic'"),
+        (("--rows", 5, "--features", 2), "--rows 5 must be at least 6"),
+        (("--rows", 100, "--features", 2, "--epsilon", "1,0"), "--epsilon 0.0 must be"),
+        (("--rows", 100, "--features", 2, "--methods", "magic"), "--methods 'magic'"),
+        (("--rows", 100, "--features", 2, "--want-width", -1), "--want-width -1.0 must be"),
+        (("--rows", 100, "--features", 2, "--want-r-squared", 2), "--want-r-squared 2.0 must lie"),
+        (("--rows", 100, "--features", 2, "--want-width", 1, "--want-share", 2), "--want-share 2.0 must be"),
+        (("--rows", 100, "--features", 2, "--bounds-slack", 0.5), "--bounds-slack 0.5 must be"),
+        (("--rows", 100, "--features", 2, "--r-squared", 2), "--r-squared 2.0 must lie"),
         (("--rows", 100, "--features", 2, "--plot", "a.xyz"), ".png, .svg or .pdf"),
         (("--rows", 100, "--features", 2, "--plot", "/nowhere/a.png"), "of --plot"),
         (("--rows", 100, "--features", 2, "--want-width", 1, "--want-r-squared", 0.4), "not both"),

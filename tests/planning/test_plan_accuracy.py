@@ -6,7 +6,16 @@ import re
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivateLinearRegression, plan_accuracy, which_epsilon, which_n
+from dpols import (
+    Bounds,
+    Categorical,
+    FeatureMap,
+    Numeric,
+    PrivateLinearRegression,
+    plan_accuracy,
+    which_epsilon,
+    which_n,
+)
 from dpols.errors import DpolsError, ParameterError
 from dpols.planning import Assumptions, accuracy, search
 from dpols.planning.accuracy import AccuracyPlan
@@ -85,6 +94,30 @@ def test_numbers_of_a_row_agree_with_each_other():
         assert row.mean_squared_error == pytest.approx(1.0 - row.r_squared)
         assert (row.interval_width is None) == (row.interval_share == 0.0)
         assert (row.interval_share == 1.0) == (row.no_interval_because is None)
+
+
+def test_a_feature_map_makes_categories_and_powers_of_made_up_and_of_public_columns():
+    columns = {"age": Numeric(18, 90), "region": Categorical(["north", "south", "west"])}
+    feature_map = FeatureMap(columns, target=(0, 100)).plus(("age", "age"))
+    (sample, *_) = Question.of(bounds=feature_map).samples(20_000)
+    age, south, west, square = sample.source.features.T
+    assert 18 <= age.min() < age.max() <= 90
+    assert np.allclose(square, age**2)
+    assert np.unique(np.column_stack((south, west)), axis=0).tolist() == [[0, 0], [0, 1], [1, 0]]
+    assert (south.mean(), west.mean()) == pytest.approx((1 / 3, 1 / 3), abs=0.02)
+    assert np.var(sample.source.target - np.column_stack((sample.source.features, np.ones(20_000))) @ sample.best) == (
+        pytest.approx(0.5 * sample.target_variance, rel=0.02)
+    )
+    plan = plan_accuracy(n=20_000, bounds=feature_map, epsilon=3, methods="adaptive", intervals=False, trials=2)
+    assert plan.n_features == 4
+    assert "categories are equally frequent" in plan.assumed
+    rng = np.random.default_rng(0)
+    rows = np.empty((500, 2), dtype=object)
+    rows[:, 0], rows[:, 1] = rng.uniform(18, 90, 500), rng.choice(["north", "south", "west"], 500)
+    target = rows[:, 0].astype(float) / 2 + 10 * (rows[:, 1] == "west") + rng.normal(0, 1, 500)
+    public = plan_accuracy(n=5000, bounds=feature_map, epsilon=3, intervals=False, public_table=rows, target=target)
+    assert public.n_features == 4
+    assert public.nonprivate_r_squared > 0.98
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_one_another():

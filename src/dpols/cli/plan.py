@@ -1,6 +1,7 @@
 """``dpols plan``: what accuracy to expect, and what it needs, before anything is spent."""
 
 import json as json_format
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 from ..errors import MissingExtraError, ParameterError
 from . import options as given
 from .bench_paper import numbers, split_list
-from .bounds_file import read_feature_map
+from .bounds_file import plain_bounds, read_feature_map
 from .console import out, print_table
 from .console import progress as watched
 from .output import check_output, write_text
@@ -128,7 +129,7 @@ def plan(
         if report.suffix.lower() != ".html":
             raise ParameterError(f"--report {str(report)!r} must end in .html: it is a page.")
         check_output(report, option="--report")
-    with _bar() as show:
+    with _by_options(), _bar() as show:
         found = plan_accuracy(
             n=rows,
             epsilon=EPSILONS if epsilons is None else epsilons,
@@ -199,29 +200,29 @@ def _answer(
     if (rows is None) == (epsilons is None):
         raise ParameterError("give --rows to learn which epsilon is enough, or one --epsilon to learn how many rows.")
     if rows is not None:
-        with _bar() as show:
+        with _by_options(), _bar() as show:
             return which_epsilon(n=rows, method=method, progress=show, **wanted, **common)
     assert epsilons is not None
     if len(epsilons) != 1:
         raise ParameterError("--epsilon must be one number where the number of rows is asked for.")
-    with _bar() as show:
+    with _by_options(), _bar() as show:
         return which_n(epsilon=epsilons[0], method=method, progress=show, **wanted, **common)
 
 
 def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> "Assumptions":
     """Read the files that are given; columns of the table that bounds leave out are left out."""
     found: Assumptions = {}
-    names = None
+    names, declared = None, None
     if bounds is not None:
-        declared = read_feature_map(bounds, target).bounds()
-        assert isinstance(declared.features, dict)
-        found["bounds"], names = declared, list(declared.features)
+        declared = read_feature_map(bounds, target)
+        found["bounds"], names = plain_bounds(declared) or declared, list(declared.raw_columns)
     if public_table is None:
         if target is not None and bounds is None:
             raise ParameterError("--target names a column of --public-table, or of --bounds in CSV; give one of them.")
         return found
     if target is None:
         raise ParameterError("--target is required with --public-table: the name of the column to predict.")
+    from ..feature_map import FeatureMap
     from .tables import column_types, read_columns
 
     types = column_types(public_table)
@@ -229,8 +230,12 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
     for name in (*wanted, target):
         if name not in types:
             raise ParameterError(f"--public-table has no column {name!r}; it has {', '.join(types)}.")
-        if types[name] is not None:
+        if types[name] is not None and (declared is None or name == target):
             raise ParameterError(f"column {name!r} of --public-table cannot be used: {types[name]}.")
+    if isinstance(found.get("bounds"), FeatureMap):
+        from ..data import read
+
+        return {**found, "public_table": read(public_table, target, wanted), "target": target}
     return {**found, "public_table": read_columns(public_table, [*wanted, target]), "target": target}
 
 
@@ -242,6 +247,37 @@ def _check_picture(path: Path) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise MissingExtraError("matplotlib", "plots") from None
+
+
+# Names of arguments in messages, and the options that they are given by. Words of English only before an equals sign.
+_OPTIONS = {
+    "wanted_r_squared": "--want-r-squared",
+    "interval_width": "--want-width",
+    "interval_share": "--want-share",
+    "bounds_slack": "--bounds-slack",
+    "r_squared": "--r-squared",
+    "public_table": "--public-table",
+    "d": "--features",
+    "n": "--rows",
+    "methods?": "--methods",
+    **{name: f"--{name}" for name in ("epsilon", "delta", "bounds", "condition", "neighbours", "target", "trials")},
+}
+_WORDS = ("n", "methods?", "epsilon", "delta", "bounds", "condition", "neighbours", "target", "trials")
+
+
+@contextmanager
+def _by_options() -> Iterator[None]:
+    """Name the options in messages that name the arguments of a function."""
+    try:
+        yield
+    except ParameterError as error:
+        message = str(error)
+        for name, option in _OPTIONS.items():
+            message = re.sub(rf"(?<![\w'\"-]){name}=(?=[\w'\"(.-])", f"{option} ", message)
+            if name not in _WORDS:
+                message = re.sub(rf"(?<![\w'\"-]){name}(?![\w'\"=])", option, message)
+        error.args = (message,)
+        raise
 
 
 @contextmanager

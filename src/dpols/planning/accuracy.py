@@ -138,8 +138,9 @@ def plan_accuracy(
         Number of features, without the intercept; not needed where ``bounds`` or ``public_table`` tell it.
     delta : float or "1/n^2", default="1/n^2"
         As in a fit.
-    bounds : Bounds, optional
-        The bounds of the fit, to plan in its units. Without them features and target have std 1.
+    bounds : Bounds or FeatureMap, optional
+        The bounds of the fit, to plan in its units. Without them features and target have std 1. A feature map makes
+        categories, powers and products of made-up raw columns, or of those of ``public_table``.
     r_squared : float, default=0.5
         The share of the target's variance that features explain, as you expect it.
     condition : float, default=10

@@ -6,8 +6,10 @@ from typing import Any, TypedDict
 
 from ..data import Bounds
 from ..errors import ParameterError
+from ..feature_map import FeatureMap
 from ..privacy import Neighbours, PrivacyBudget
 from ..privacy.budget import delta_from_rule
+from .mapped import MappedShape
 from .rows import Sample
 from .shapes import PublicTable, Shape, samples_of, whole
 from .shapes import public_table as read_public_table
@@ -23,7 +25,7 @@ class Assumptions(TypedDict, total=False):
 
     d: int | None
     delta: float | str
-    bounds: Bounds | None
+    bounds: Bounds | FeatureMap | None
     r_squared: float | None
     condition: float
     bounds_slack: float
@@ -51,7 +53,7 @@ class Question:
         *,
         d: int | None = None,
         delta: float | str = "1/n^2",
-        bounds: Bounds | None = None,
+        bounds: Bounds | FeatureMap | None = None,
         r_squared: float | None = None,
         condition: float = 10.0,
         bounds_slack: float = 1.0,
@@ -73,6 +75,8 @@ class Question:
                 public_table, target, bounds=bounds, bounds_slack=bounds_slack, fit_intercept=fit_intercept
             )
         else:
+            feature_map = bounds if isinstance(bounds, FeatureMap) else None
+            bounds = bounds.bounds() if isinstance(bounds, FeatureMap) else bounds
             if d is None and isinstance(bounds, Bounds) and bounds.features is not None:
                 d = len(bounds.features)
             if d is None:
@@ -80,7 +84,8 @@ class Question:
                     "d is required: the number of features, without the intercept; or give bounds=Bounds(features=...)."
                 )
             value = 0.5 if r_squared is None else r_squared
-            table = Shape(whole("d", d), value, condition, bounds_slack, bounds, fit_intercept)
+            given = whole("d", d), value, condition, bounds_slack, bounds, fit_intercept
+            table = Shape(*given) if feature_map is None else MappedShape(*given, feature_map=feature_map)
         return cls(table, delta, Neighbours(neighbours), whole("trials", trials, 2), whole("seed", seed, 0))
 
     @property
@@ -93,9 +98,10 @@ class Question:
                 f"a public table of {len(table.target):,} rows, resampled; its R^2 is {table.r_squared:.3f}{intercept}"
             )
         wide = "as wide as" if table.bounds_slack == 1.0 else f"{table.bounds_slack:g} times as wide as"
+        mapped = "; categories are equally frequent" if isinstance(table, MappedShape) else ""
         return (
             f"made-up rows with R^2 = {table.r_squared:g}, condition number {table.condition:g}, "
-            f"bounds {wide} the data{intercept}"
+            f"bounds {wide} the data{intercept}{mapped}"
         )
 
     def budget(self, epsilon: float, n_rows: int) -> PrivacyBudget:

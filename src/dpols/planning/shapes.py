@@ -10,6 +10,8 @@ import numpy as np
 from ..data import ArraySource, Bounds, FileSource, TableSource, as_source
 from ..data.source import RowSource
 from ..errors import DataError, ParameterError
+from ..feature_map import FeatureMap
+from ..feature_map.source import mapped_source
 from ..randomness import Bits, standard_normal, streams
 from .rows import MOST_ROWS, Array, RepeatedRows, Sample, distinct
 
@@ -47,13 +49,13 @@ class Shape:
             if self.bounds.features is not None and len(self.bounds.features) != self.n_features:
                 raise ParameterError(
                     f"d={self.n_features} does not match bounds, which have {len(self.bounds.features)} features; "
-                    "leave out d, or give bounds for as many features."
+                    "leave it out, or give bounds for as many features."
                 )
 
     def sample(self, n_rows: int, bits: Bits) -> Sample:
         """Return a table of that many rows."""
         d, m = self.n_features, distinct(n_rows)
-        correlation = correlation_matrix(_log_spaced(self.condition, d), bits)
+        correlation = correlation_matrix(log_spaced(self.condition, d), bits)
         root = np.linalg.cholesky(correlation)
         slopes = np.sign(standard_normal(bits, (d,)))
         slopes *= math.sqrt(self.r_squared / float(slopes @ correlation @ slopes))
@@ -76,8 +78,7 @@ class Shape:
             assert bounds.x_norm is not None
             longest = math.sqrt(float(np.einsum("ij,ij->i", features, features).max()))
             features = features * (bounds.x_norm / (self.bounds_slack * longest))
-        pair = bounds.target if bounds.target is not None else (-(bounds.y_abs or 1.0), bounds.y_abs or 1.0)
-        target = self._stretched(target[:, None], np.array([pair]))[:, 0]
+        target = self._stretched(target[:, None], np.array([target_range(bounds)]))[:, 0]
         source = RepeatedRows(features, target, n_rows, columns)
         return Sample(source, bounds, self.fit_intercept, 1.0 - self.r_squared)
 
@@ -114,19 +115,26 @@ class PublicTable:
 
 
 def public_table(
-    table: Any, target: Any, *, bounds: Bounds | None, bounds_slack: float, fit_intercept: bool
+    table: Any, target: Any, *, bounds: Bounds | FeatureMap | None, bounds_slack: float, fit_intercept: bool
 ) -> PublicTable:
     """Read a public table; bounds that are not given are its ranges, widened by the slack."""
     if target is None:
         raise ParameterError("target is required with public_table: the name of its target's column, or the values.")
-    source = as_source(table, target)
+    if isinstance(bounds, FeatureMap):
+        files = isinstance(table, FileSource)  # they name their target themselves
+        source, bounds = mapped_source(bounds, table, None if files else target), bounds.bounds()
+    else:
+        source = as_source(table, target)
     features, values = _all_rows(source)
     if len(values) < source.n_features + 3:
         raise DataError(
             f"public_table has {len(values)} rows, too few for {source.n_features} features; use a longer table."
         )
     if not (np.isfinite(features).all() and np.isfinite(values).all()):
-        raise DataError("public_table has empty or infinite cells; remove or impute these rows.")
+        raise DataError(
+            "public_table has empty or infinite cells; remove or impute these rows, or let a feature map say what an "
+            "empty cell counts as."
+        )
     if bounds is None:
         # A margin m extends a range to 1 + 2 m times its width.
         bounds = Bounds.from_reference(table, target=target, margin=0.5 * (bounds_slack - 1.0))
@@ -190,7 +198,8 @@ def samples_of(table: Shape | PublicTable, n_rows: int, seed: int) -> tuple[Samp
 def check_bounds(bounds: Any) -> None:
     """Refuse what is no declared bounds of a regression."""
     if not isinstance(bounds, Bounds):
-        raise ParameterError(f"bounds must be a dpols.Bounds or None, not of type {type(bounds).__name__}.")
+        kind = type(bounds).__name__
+        raise ParameterError(f"bounds must be a dpols.Bounds, a dpols.FeatureMap or None, not of type {kind}.")
     if bounds.target is None and bounds.y_abs is None:
         raise ParameterError("bounds need target=(low, high) or y_abs=... to plan a regression.")
 
@@ -206,7 +215,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _log_spaced(condition: float, d: int) -> Array:
+def target_range(bounds: Bounds) -> tuple[float, float]:
+    """Return the range of the target that bounds declare."""
+    return bounds.target if bounds.target is not None else (-(bounds.y_abs or 1.0), bounds.y_abs or 1.0)
+
+
+def log_spaced(condition: float, d: int) -> Array:
+    """Return eigenvalues whose sum is their number, the largest of which is so many times the smallest."""
     values = np.geomspace(condition, 1.0, d)
     return np.asarray(values * (d / values.sum()))
 
