@@ -12,6 +12,7 @@ depend on a direction along which the features vary little. `docs/inference.md` 
 """
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -247,6 +248,17 @@ def infer(
     )
 
 
+def on_powers(names: Sequence[str], reasons: Sequence[str]) -> tuple[str, ...]:
+    """Say what helps where the features vary too little along some direction and powers are among them."""
+    powers = [name for name in names if re.fullmatch(r"[^()\[\]:*]+\^\d+", name)]
+    if not powers or not any(UNSURE in reason for reason in reasons):
+        return ()
+    return (
+        f"{powers[0]} goes nearly along with its column. Centre powers at a public number, as in I((age - 50)**2) of a "
+        "formula: both are then told apart with far less noise.",
+    )
+
+
 def checked_alpha(alpha: float) -> float:
     """Return a level strictly between 0 and 1."""
     if not (isinstance(alpha, int | float) and 0.0 < alpha < 1.0):
@@ -333,7 +345,10 @@ def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float, *, sma
 
 def _population_reasons(variance: Estimate, rows_per_unit: int) -> tuple[str, ...]:
     if rows_per_unit > 1:
-        return ('rows of one unit are not independent, so only intervals for the data are made; use target="data"',)
+        return (
+            "rows of one unit are not independent, so only intervals for the data are made; use "
+            'target="data" (--target data)',
+        )
     if variance.value is None or not variance.value > 0.0:
         return (f"{_HIDDEN}; {_REMEDY}",)
     return ()

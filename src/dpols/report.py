@@ -237,6 +237,8 @@ class PrivacyReport:
             cells = [(line.name, *line.describe()) for line in self.estimates]
             wide = [max(len(row[i]) for row in cells) for i in range(4)]
             lines += [f"  {a:<{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}  {d}" for a, b, c, d in cells]
+        elif self.estimate_notes:
+            lines += ["", "Intervals"]
         for note in self.estimate_notes:
             lines.append(f"  {note}")
         lines += ["", "Coefficients that predictions use" if self.estimates else "Coefficients"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import MissingExtraError
-from .inference import Inference, Target, checked_alpha
+from .inference import Inference, Target, checked_alpha, on_powers
 from .report import NOISE_MEANING, PrivacyReport
 
 _WIDTH = 80
@@ -182,7 +182,8 @@ def summarise(
     checked_alpha(alpha)
     reasons: Sequence[str] = (_NOT_ASKED,)
     if inference is not None:
-        reasons = [f"No intervals: {'; '.join(inference.why_not(target))}."] if inference.why_not(target) else ()
+        why = inference.why_not(target)
+        reasons = (f"No intervals: {'; '.join(why)}.", *on_powers(inference.names, why)) if why else ()
     facts = [
         ("Method", f"{report.title} ({report.method})"),
         ("Budget", f"epsilon {report.asked.epsilon:.6g}, delta {report.asked.delta:.3g}, {report.relation} neighbours"),
@@ -202,6 +203,7 @@ def summarise(
     else:
         rows = _rows(inference, alpha, target)
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
+        empty += on_powers(inference.names, inference.why_empty(target))
         notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP, *_difference(report, inference))
     warnings = (*([] if report.alarm is None else [report.alarm]), *report.cautions)
     return Summary(alpha, target, rows, tuple(facts), " ".join(warnings) or None, notes)

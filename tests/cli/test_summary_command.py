@@ -55,9 +55,34 @@ def test_a_summary_is_written_as_its_name_says(dpols, model, tmp_path, suffix):
 
 def test_bad_requests_are_refused(dpols, model, tmp_path):
     assert "must end in" in dpols("summary", model, "--out", tmp_path / "summary.pdf").err
-    assert "alpha=2.0" in dpols("summary", model, "--alpha", 2).err
+    assert "--alpha 2 must lie" in dpols("summary", model, "--alpha", 2).err
     assert dpols("summary", model, "--target", "truth").code == 2
     assert dpols("summary", tmp_path / "none.json").code == 2
+
+
+def test_a_share_of_the_budget_for_intervals(dpols, noisy_csv, bounds, tmp_path):
+    def step(*asked):
+        common = (
+            "--target",
+            "pay",
+            "--bounds",
+            bounds,
+            "--epsilon",
+            3,
+            "--delta",
+            "1e-6",
+            "--out",
+            tmp_path / "m.json",
+        )
+        report = json.loads(dpols("fit", noisy_csv, *common, *asked, "--json").out)
+        assert [line["name"] for line in report["estimates"]] == ["age", "hours", "intercept"]
+        return next(line["multiplier"] for line in report["lines"] if line["what"] == "X'X, for intervals")
+
+    assert step("--inference") == step("--inference-share", 0.5) < step("--inference-share", 0.3)
+    refused = dpols("fit", noisy_csv, "--target", "pay", "--bounds", bounds, "--epsilon", 3, "--delta", "1e-6", "--out",
+                    tmp_path / "m.json", "--inference-share", 2)  # fmt: skip
+    assert refused.code == 2
+    assert "--inference-share 2 must lie" in refused.err
 
 
 def test_a_model_without_inference_says_how_to_ask(dpols, csv, bounds, budget, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from inference_problems import fitted, frame, table
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, FeatureMap, Numeric, PrivateLinearRegression
 
 LONG = "a very long name of a column with <b>markup</b> & more than twenty letters"
 
@@ -82,3 +82,31 @@ def test_plain_data_is_json():
     data = json.loads(json.dumps(fitted(X, y).summary().to_dict(), allow_nan=False))
     assert [row["name"] for row in data["coefficients"]] == ["x0", "x1", "intercept"]
     assert data["alpha"] == 0.05
+
+
+def test_powers_without_an_interval_come_with_advice_to_centre_them():
+    rng = np.random.default_rng(0)
+    age = rng.uniform(18, 90, 5000)
+    cost = np.clip(500 + 100 * age + rng.normal(0, 1000, 5000), 0, 25_000)
+    advice = "Centre powers at a public number"
+    for term, has in ((("age", "age"), True), ("other", False)):
+        columns = {"age": Numeric(18, 90), "other": Numeric(18, 90)}
+        feature_map = FeatureMap(columns, terms=["age", term], target=(0, 25_000))
+        model = PrivateLinearRegression(
+            epsilon=1.0, delta=1e-6, feature_map=feature_map, inference=True, random_state=0
+        ).fit(np.column_stack((age, age)), cost)
+        assert "No interval" in str(model.summary())
+        assert (advice in " ".join(str(model.summary()).split())) == has
+        assert (advice in " ".join(str(model.privacy_report_).split())) == has
+
+
+def test_a_summary_says_how_far_the_coefficients_of_predictions_are():
+    X, y = table(20_000, seed=1)
+    model = fitted(X, y)
+    noise = model.inference_.standard_errors("data")
+    far = np.abs([*model.coef_, model.intercept_] - model.inference_.estimate) / noise
+    said = " ".join(str(model.summary()).split())
+    assert (
+        f"within {far.max():.2g} privacy std errors of coef; furthest is {model.inference_.names[far.argmax()]},"
+        in said
+    )

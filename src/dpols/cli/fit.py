@@ -126,6 +126,12 @@ def fit(
         bool,
         typer.Option("--inference", help="Spend half of the squared budget on standard errors and intervals."),
     ] = False,
+    inference_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="The same with this share of the squared budget, such as 0.3; 0.5 is --inference."
+        ),
+    ] = None,
     random_state: Annotated[
         int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
     ] = None,
@@ -149,6 +155,9 @@ def fit(
     from ..estimators import PrivateLinearRegression
 
     rule = given.parsed_delta(delta, epsilon)
+    if inference_share is not None and not 0.0 < inference_share < 1.0:
+        raise ParameterError(f"--inference-share {inference_share:g} must lie strictly between 0 and 1, such as 0.3.")
+    with_intervals = inference or inference_share is not None
     one_way(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
     if reference_bounds is not None:
         check_reference(reference_bounds, data)
@@ -189,7 +198,7 @@ def fit(
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         count_clipped=count_clipped,
-        inference=inference,
+        inference=inference if inference_share is None else inference_share,
         random_state=random_state,
         ledger=ledger,
     )
@@ -201,7 +210,7 @@ def fit(
     check_output(out, inputs=inputs)
     if report is not None:
         check_report(report, inputs=(*inputs, out))
-    room = room_for(columns if declared is None else declared.names, pairs=inference)
+    room = room_for(columns if declared is None else declared.names, pairs=with_intervals)
     with ExitStack() as files:
         model_file = files.enter_context(placed_file(out, room))
         report_file = None if report is None else files.enter_context(placed_file(report, room))
@@ -218,7 +227,7 @@ def fit(
     if json:
         typer.echo(model.privacy_report_.to_json())
     else:
-        show_report(model.privacy_report_, model.summary() if inference else None)
+        show_report(model.privacy_report_, model.summary() if with_intervals else None)
     if any(problems):
         raise OSError(" ".join(problem for problem in problems if problem is not None))
     if not json:

@@ -41,6 +41,8 @@ def summary(
     """Show coefficients with standard errors and intervals, or why there are none. It costs no budget."""
     from ..estimators import PrivateLinearRegression
 
+    if not 0.0 < alpha < 1.0:
+        raise ParameterError(f"--alpha {alpha:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")
     found = PrivateLinearRegression.load(model).summary(alpha, target=target.value)
     if out is not None:
         if out.suffix.lower() not in _FORMATS:

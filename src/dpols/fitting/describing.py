@@ -9,7 +9,7 @@ from ..algorithms import names_of
 from ..bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..data import Bounds, RowMap
 from ..feature_map import FeatureMap
-from ..inference import Inference, infer
+from ..inference import Inference, infer, on_powers
 from ..report import Coefficient, EstimateLine, PrivacyReport, release_lines, verdict_of
 from ..versions import versions
 from .preparing import Prepared
@@ -109,8 +109,11 @@ def _estimates(inference: Inference) -> tuple[EstimateLine, ...]:
 
 def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     if inference.why_not():
-        return (f"No intervals: {'; '.join(inference.why_not())}.",)
-    missing = tuple(f"No interval of {reason}." for reason in inference.why_empty())
+        return f"No intervals: {'; '.join(inference.why_not())}.", *on_powers(inference.names, inference.why_not())
+    missing = (
+        *(f"No interval of {reason}." for reason in inference.why_empty()),
+        *on_powers(inference.names, inference.why_empty()),
+    )
     if np.isnan(inference.standard_errors()).all():
         return missing
     return (*missing, INTERVALS_ARE_FOR)
