@@ -73,7 +73,7 @@ def test_a_fit_with_bounds_from_the_data_says_so_in_the_first_line():
     assert "NOT PRIVATE" in report.to_markdown()
     assert "NOT PRIVATE" in report.to_html()
     seeded = PrivateLinearRegression(1.0, 1e-6, bounds, random_state=0).fit(X, y).privacy_report_
-    assert re.match("NOT PRIVATE: random_state .* Also, the bounds were read", seeded.to_text())
+    assert re.match("NOT PRIVATE: random_state .* Also, the bounds were read", " ".join(seeded.to_text().split()))
 
 
 def test_where_bounds_come_from_is_in_the_report():

@@ -98,10 +98,8 @@ def test_a_fit_finds_the_coefficients_and_says_whom_it_protects():
     assert "all rows of one unit of groups are replaced by rows of zeros" in report.relation_in_words
     assert "at most 5 rows" in report.to_text()
     assert "any one unit" in report.to_html()
-    assert (
-        "any other rows"
-        in model(max_rows_per_unit=5, neighbours="replace-one").fit(X, y, groups=ids).privacy_report_.to_text()
-    )
+    replaced = model(max_rows_per_unit=5, neighbours="replace-one").fit(X, y, groups=ids).privacy_report_
+    assert "any other rows" in " ".join(replaced.to_text().split())
 
 
 def test_rows_beyond_the_number_change_nothing():

@@ -155,6 +155,11 @@ def test_an_empty_cell_without_replacement_is_refused_or_counts_as_zeros(fit, mi
     mixed.write_text(mixed.read_text() + "40,,1,20\n")
     done = fit("--target", "pay")
     assert done.code == 2
-    words = ("mixed.csv' has an empty or infinite cell", "missing = ...", "(nothing yet of 'region')", "--bad-rows zero")
+    words = (
+        "mixed.csv' has an empty or infinite cell",
+        "missing = ...",
+        "(nothing yet of 'region')",
+        "--bad-rows zero",
+    )
     assert [word for word in words if word not in done.err] == []
     assert fit("--target", "pay", "--bad-rows", "zero").code == 0
