@@ -4,7 +4,6 @@ A report holds public parameters and released values only.
 """
 
 import json
-import math
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .errors import ModelFileError
+from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
 from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .privacy import (
     FailureAllowance,
@@ -23,13 +23,6 @@ from .privacy import (
 )
 from .privacy.cautions import cautions_on
 
-# What the stds in a report are of, and what they are not.
-NOISE_MEANING = (
-    "The std of the privacy noise is that of the noise which passes through the fit, as if the released curvature of "
-    "the squared error were the true one. It holds neither the noise of that curvature nor the pull of the "
-    "regularisation: a coefficient that the rows determine weakly can be off by more. A fit with inference gives "
-    "intervals that count all of it."
-)
 _KINDS: dict[str, type[Release]] = {
     "gaussian": GaussianRelease,
     "mixing": MixingRelease,
@@ -39,9 +32,6 @@ _KINDS: dict[str, type[Release]] = {
 # What earlier versions did not write.
 MAY_LACK = ("ledger_entry", "estimates", "estimate_notes", "cautions")
 _MOST_TIMES = 10**6  # releases are listed one by one
-_CERTAIN = (
-    3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
-)
 _RELATIONS = {
     "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
     "replace-one": "one person's row is replaced by any other row; the number of rows is public",
@@ -76,36 +66,6 @@ class ReleaseLine:
                 return f"fails with probability {probability:.3g}"
             case OpaqueRelease(epsilon, delta):
                 return f"black box of ({epsilon:.5g}, {delta:.3g})"
-
-
-@dataclass(frozen=True)
-class Coefficient:
-    """A released coefficient in the user's units, and the std of the privacy noise in it.
-
-    The std is that of the noise which passes through the fit, as if the released curvature were the true one. Weakly
-    determined coefficients can be off by more; intervals, which ``inference`` pays for, count that, too.
-    """
-
-    name: str
-    value: float
-    noise_stddev: float | None
-
-
-@dataclass(frozen=True)
-class EstimateLine:
-    """A coefficient without the fit's regularisation, with its standard error and 95% interval; None where unknown."""
-
-    name: str
-    value: float
-    stderr: float | None
-    lower: float | None
-    upper: float | None
-
-    def describe(self) -> tuple[str, str, str]:
-        """Return estimate, standard error and interval as text."""
-        stderr = "" if self.stderr is None else f"{self.stderr:.4g}"
-        known = self.lower is not None and self.upper is not None
-        return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
 @dataclass(frozen=True)
@@ -301,26 +261,6 @@ def release_lines(names: Sequence[str], releases: Sequence[Release]) -> tuple[Re
     return tuple(ReleaseLine(what, release, times) for (what, release), times in counted.items())
 
 
-def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
-    """Say from a noisy estimate of the change in squared error whether a fit beats predicting a constant."""
-    if not (math.isfinite(risk_change) and math.isfinite(stddev)):
-        return "cannot tell", "the released numbers do not determine how good the fit is."
-    if risk_change + _CERTAIN * stddev < 0.0:
-        return (
-            "better than predicting a constant",
-            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise stds.",
-        )
-    if risk_change - _CERTAIN * stddev > 0.0:
-        return (
-            "worse than predicting a constant",
-            "noise swamps the signal: use more rows, a larger epsilon, tighter bounds or fewer features.",
-        )
-    return (
-        "cannot tell from predicting a constant",
-        "the gain is within the noise: use more rows, a larger epsilon, tighter bounds or fewer features.",
-    )
-
-
 def _folded(line: str) -> list[str]:
     """Return a line of text in parts of at most 100 columns, under where its text begins."""
     label = re.match(r"[A-Z][A-Za-z ]+? {2,}| +", line)
@@ -342,19 +282,6 @@ def _line_from_dict(data: Any) -> ReleaseLine:
     if times > _MOST_TIMES:
         raise ValueError(f"a release is listed more than {_MOST_TIMES} times")
     return ReleaseLine(text(data["what"]), _KINDS[text(data["kind"])](**parameters), times)
-
-
-def _coefficient(data: Any) -> Coefficient:
-    stddev = data["noise_stddev"]
-    return Coefficient(
-        text(data["name"]), finite_number(data["value"]), None if stddev is None else finite_number(stddev)
-    )
-
-
-def _estimate(data: Any) -> EstimateLine:
-    numbers = {name: data[name] for name in ("stderr", "lower", "upper")}
-    known = {name: None if value is None else finite_number(value) for name, value in numbers.items()}
-    return EstimateLine(text(data["name"]), finite_number(data["value"]), **known)
 
 
 def _pair(value: Any) -> tuple[str, str]:
@@ -399,8 +326,8 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "rows_per_unit": whole,
     "bounds_origin": _origin,
     "advice": tuple_of(text),
-    "estimates": tuple_of(_estimate),
+    "estimates": tuple_of(estimate_from),
     "estimate_notes": tuple_of(text),
     "ledger_entry": _ledger_entry,
-    "coefficients": tuple_of(_coefficient),
+    "coefficients": tuple_of(coefficient_from),
 }

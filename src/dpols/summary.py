@@ -14,7 +14,8 @@ import numpy as np
 
 from .errors import MissingExtraError
 from .inference import Inference, Target, checked_alpha, on_powers
-from .report import NOISE_MEANING, PrivacyReport
+from .outcome import NOISE_MEANING
+from .report import PrivacyReport
 
 _WIDTH = 80
 _NAME = 20

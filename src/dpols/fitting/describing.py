@@ -10,7 +10,8 @@ from ..bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..data import Bounds, RowMap
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
-from ..report import Coefficient, EstimateLine, PrivacyReport, release_lines, verdict_of
+from ..outcome import Coefficient, EstimateLine, verdict_of
+from ..report import PrivacyReport, release_lines
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome

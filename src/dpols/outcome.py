@@ -1,0 +1,83 @@
+"""What came out of a fit: its coefficients, their noise and intervals, and whether it beats a constant."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from .plain_data import finite_number, text
+
+# What the stds in a report are of, and what they are not.
+NOISE_MEANING = (
+    "The std of the privacy noise is that of the noise which passes through the fit, as if the released curvature of "
+    "the squared error were the true one. It holds neither the noise of that curvature nor the pull of the "
+    "regularisation: a coefficient that the rows determine weakly can be off by more. A fit with inference gives "
+    "intervals that count all of it."
+)
+_CERTAIN = (
+    3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
+)
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A released coefficient in the user's units, and the std of the privacy noise in it.
+
+    The std is that of the noise which passes through the fit, as if the released curvature were the true one. Weakly
+    determined coefficients can be off by more; intervals, which ``inference`` pays for, count that, too.
+    """
+
+    name: str
+    value: float
+    noise_stddev: float | None
+
+
+@dataclass(frozen=True)
+class EstimateLine:
+    """A coefficient without the fit's regularisation, with its standard error and 95% interval; None where unknown."""
+
+    name: str
+    value: float
+    stderr: float | None
+    lower: float | None
+    upper: float | None
+
+    def describe(self) -> tuple[str, str, str]:
+        """Return estimate, standard error and interval as text."""
+        stderr = "" if self.stderr is None else f"{self.stderr:.4g}"
+        known = self.lower is not None and self.upper is not None
+        return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
+
+
+def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
+    """Say from a noisy estimate of the change in squared error whether a fit beats predicting a constant."""
+    if not (math.isfinite(risk_change) and math.isfinite(stddev)):
+        return "cannot tell", "the released numbers do not determine how good the fit is."
+    if risk_change + _CERTAIN * stddev < 0.0:
+        return (
+            "better than predicting a constant",
+            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise stds.",
+        )
+    if risk_change - _CERTAIN * stddev > 0.0:
+        return (
+            "worse than predicting a constant",
+            "noise swamps the signal: use more rows, a larger epsilon, tighter bounds or fewer features.",
+        )
+    return (
+        "cannot tell from predicting a constant",
+        "the gain is within the noise: use more rows, a larger epsilon, tighter bounds or fewer features.",
+    )
+
+
+def coefficient_from(data: Any) -> Coefficient:
+    """Read a coefficient from plain data."""
+    stddev = data["noise_stddev"]
+    return Coefficient(
+        text(data["name"]), finite_number(data["value"]), None if stddev is None else finite_number(stddev)
+    )
+
+
+def estimate_from(data: Any) -> EstimateLine:
+    """Read an estimate from plain data."""
+    numbers = {name: data[name] for name in ("stderr", "lower", "upper")}
+    known = {name: None if value is None else finite_number(value) for name, value in numbers.items()}
+    return EstimateLine(text(data["name"]), finite_number(data["value"]), **known)
