@@ -177,8 +177,8 @@ BUGS = (
             Edit("data/bounds.py", "scale = max(abs(low), abs(high))", "scale = max(abs(low), abs(low)) or abs(high)"),
             Edit(
                 "data/bounds.py",
-                "high=np.minimum((np.array([pair[1] for pair in intervals]) - centre) / scale, 1.0),",
-                "high=(np.array([pair[1] for pair in intervals]) - centre) / scale,",
+                "high=_shared(np.minimum(ends[:, 1], 1.0)),",
+                "high=_shared(ends[:, 1]),",
             ),
         ),
         quick=True,
@@ -268,8 +268,8 @@ BUGS = (
             ),
             Edit(
                 "mechanisms.py",
-                "Statistic(np.array([nearest]), gram.sensitivity + error, gram.unit)",
-                "Statistic(np.array([nearest]), (gram.sensitivity + error) / math.sqrt(2.0), gram.unit)",
+                "Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.unit)",
+                "Statistic(np.array([nearest], dtype=object), (gram.sensitivity + error) / math.sqrt(2.0), gram.unit)",
             ),
         ),
     ),
