@@ -20,6 +20,7 @@ READING: dict[str, tuple[str, ...] | None] = {
     "dpols.ledger.records": None,
     "dpols.ledger.store": None,
     "dpols.model_file": None,
+    "dpols.outcome": ("coefficient_from", "estimate_from"),
     "dpols.plain_data": None,
     "dpols.privacy.budget": ("delta_from_rule",),
     "dpols.report": (
@@ -29,7 +30,7 @@ READING: dict[str, tuple[str, ...] | None] = {
         "PrivacyReport.certificate_in_words",
         "ReleaseLine.describe",
         "_relation",
-        "_coefficient",
+        "_ledger_entry",
         "_line_from_dict",
         "_line_to_dict",
     ),
