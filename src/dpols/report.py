@@ -29,8 +29,6 @@ _KINDS: dict[str, type[Release]] = {
     "failure": FailureAllowance,
     "opaque": OpaqueRelease,
 }
-# What earlier versions did not write.
-MAY_LACK = ("ledger_entry", "estimates", "estimate_notes", "cautions")
 _MOST_TIMES = 10**6  # releases are listed one by one
 _RELATIONS = {
     "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
@@ -247,8 +245,7 @@ class PrivacyReport:
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
         """Rebuild a report from plain data."""
         try:
-            known = [name for name in cls.__dataclass_fields__ if name in data or name not in MAY_LACK]
-            return cls(**{name: _READ[name](data[name]) for name in known})
+            return cls(**{name: _READ[name](data[name]) for name in cls.__dataclass_fields__})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
 

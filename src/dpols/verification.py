@@ -22,7 +22,7 @@ from .ledger import BudgetLedger, Entry
 from .model_file import FORMAT, read_with_checksum
 from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
-from .report import MAY_LACK, PrivacyReport
+from .report import PrivacyReport
 
 _IN_A_PAGE = re.compile(r'<script type="application/json" id="privacy-report">(.*?)</script>', re.DOTALL)
 _ROUNDING = 1e-6  # relative; versions of libraries differ in less
@@ -81,7 +81,7 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
     """Compare with what the report itself would write, which has derived fields such as ``private``."""
     written = json.loads(report.to_json())
-    names = {*written, *data} - {name for name in MAY_LACK if name not in data}
+    names = {*written, *data}
     differing = sorted(name for name in names if written.get(name) != data.get(name))
     detail = f"{', '.join(differing)} differ from what follows from the rest" if differing else "consistent"
     return Finding("fields of the report", not differing, detail)

@@ -277,8 +277,6 @@ def test_a_map_is_plain_data():
     assert FeatureMap.from_dict(json.loads(json.dumps(MAP.to_dict()))) == MAP
     named = FeatureMap(MAP.columns, target=(0, 100), target_name="pay")
     assert FeatureMap.from_dict(json.loads(json.dumps(named.to_dict()))) == named
-    older = {name: value for name, value in MAP.to_dict().items() if name != "target_name"}
-    assert FeatureMap.from_dict(older) == MAP
     assert pickle.loads(pickle.dumps(MAP)) == MAP
     assert clone(PrivateLinearRegression(feature_map=MAP)).feature_map == MAP
 

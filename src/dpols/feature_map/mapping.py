@@ -158,7 +158,7 @@ class FeatureMap:
     def from_dict(cls, data: Any) -> "FeatureMap":
         """Rebuild a map from plain data."""
         try:
-            fields = {"target_name": None, **mapping(data)}  # which older files lack
+            fields = mapping(data)
             if set(fields) != {"columns", "terms", "target", "target_name"}:
                 raise ValueError("it has the fields columns, terms, target and target_name")
             columns = {name: column_from_dict(column) for name, column in mapping(fields["columns"]).items()}
