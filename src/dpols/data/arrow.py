@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError
+from .scratch import scratch
 from .source import Array
 
 BLOCK_ROWS = 32768
@@ -39,12 +40,11 @@ def split_batch(
         return batch[:, : len(features)], np.zeros(len(batch)) if target is None else batch[:, -1]
     single = all(name not in constants and str(batch.schema.field(name).type) == "float" for name in features)
     # One column after the other is how Arrow holds them, so that is how they are copied fastest.
-    block = np.empty((len(features), batch.num_rows), dtype=np.float32 if single else np.float64)
+    block = scratch("features", (len(features), batch.num_rows), dtype=np.float32 if single else np.float64)
     for row, name in zip(block, features, strict=True):
         row[:] = constants[name] if name in constants else _column(batch, name)
-    values = np.zeros(batch.num_rows)
-    if target is not None:
-        values[:] = constants[target] if target in constants else _column(batch, target)
+    values = scratch("target", (batch.num_rows,))
+    values[:] = 0.0 if target is None else constants[target] if target in constants else _column(batch, target)
     return block.T, values
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from .scratch import shared_scratch
 from .source import Array, Kernel, Total, add_up
 from .threads import one_blas_thread
 
@@ -22,7 +23,7 @@ BLOCK_ROWS = 16384
 
 def sum_partition(read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...], *partition: Any) -> Total:
     """Return the sum of a kernel over the blocks that ``read`` makes of one partition, which may have no rows."""
-    with one_blas_thread():
+    with one_blas_thread(), shared_scratch():
         blocks = chain([no_rows(n_features)], _split(read(*partition)))
         return add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
+from .scratch import scratch
 from .source import Array, RowSource, Total
 from .span import Span
 
@@ -79,8 +80,8 @@ def _sum_over_spans(
     # Where a column's values lie side by side, so do those of what is made of them: all loops are then long ones.
     order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
     longest = min(span_rows, len(features))
-    buffer = np.empty((longest, row_map.n_features), order=order)
-    rounded = np.empty((longest if numeric == "exact" else 0, row_map.n_coordinates), order=order)
+    buffer = scratch("mapped", (longest, row_map.n_features), order)
+    rounded = scratch("rounded", (longest if numeric == "exact" else 0, row_map.n_coordinates), order)
     for start in range(0, max(len(features), 1), span_rows):
         stop = start + span_rows
         span, bad = bounded_span(features[start:stop], target[start:stop], row_map, buffer)

@@ -5,6 +5,7 @@ from typing import Any
 
 from ...errors import DataError, DataTypeError
 from ..arrow import split_batch, with_constants
+from ..scratch import shared_scratch
 from ..source import Array, Kernel, add_up
 from .formats import FORMATS
 from .task import Block, FileTask
@@ -41,8 +42,9 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
 
 def sum_of(task: FileTask, kernel: Kernel, *args: Any, threads: bool = False) -> tuple[tuple[Array, ...], int]:
     """Return the sum of ``kernel(features, target, *args)`` over the blocks of a task, and the number of its rows."""
-    blocks = task_blocks(task, threads=threads)
-    total = add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
+    with shared_scratch():
+        blocks = task_blocks(task, threads=threads)
+        total = add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
     return total.values, total.n_rows
 
 
