@@ -23,7 +23,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -73,9 +73,15 @@ def epsilon_of(releases: Iterable[Release], delta: float, *, relation: Neighbour
     """
     delta = real("delta", delta)
     require(0.0 < delta < 1.0, "delta", delta, "lie strictly between 0 and 1")
+    return _epsilon_of(tuple(releases), delta, Neighbours.of(relation))
+
+
+@lru_cache(maxsize=1)
+def _epsilon_of(releases: tuple[Release, ...], delta: float, relation: Neighbours) -> float:
+    """Remember the last answer: a fit asks twice, of what it plans and of what it recorded."""
     total = _Total.of(releases)
     target = math.log(delta) - _ROUNDING
-    if Neighbours.of(relation) is Neighbours.ZERO_OUT:
+    if relation is Neighbours.ZERO_OUT:
         return total.epsilon(target)
     return 2.0 * _epsilon_of_two_steps(total.epsilon, target)
 
