@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest planted fuzz lint clean
+.PHONY: help demo test test-oldest paper score planted fuzz lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -23,11 +23,17 @@ test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for
 test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows
 	$(OLDEST_BIN)/pytest -q tests -m "not data and not extras"
 
+paper: .venv/installed-test ## repeat the paper's evaluation: tables, figures and claims in paper-results/
+	$(BIN)/dpols-bench paper --out paper-results
+
+score: .venv/installed-test ## score the methods over data sets and epsilons, results in scores/
+	$(BIN)/dpols-bench score --out scores
+
 planted: .venv/installed-test ## plant known mistakes in copies of the source: the tests must find each
 	$(BIN)/python tests/planted
 
 fuzz: .venv/installed-test ## feed the public entry points 120,000 odd inputs, and measure what they reach
-	$(BIN)/python -m dpols.audit.fuzz
+	PYTHONPATH=tests/fuzz $(BIN)/python -m fuzzing
 
 lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/ruff check
@@ -48,8 +54,9 @@ clean: ## remove everything that the other targets made
 .venv/installed-demo: EXTRAS := files,plots,cli,formula
 .venv/installed-test: EXTRAS := all,test
 .venv/installed-lint: EXTRAS := all,test,lint
+.venv/installed-test .venv/installed-lint: BESIDE := -e benchmarks
 .venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml | .venv/bin/python
-	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]' $(BESIDE)
 	@touch $@
 
 LOWER_BOUNDS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \

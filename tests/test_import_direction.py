@@ -19,7 +19,6 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "linalg": {"errors"},
     "randomness": {"errors"},
     "data": {"errors"},
-    "datasets": {"randomness", "errors"},
     "statistics": {"data", "errors"},
     "exact": {"randomness", "errors"},
     "mechanisms": {"exact", "privacy", "linalg", "randomness", "statistics", "errors"},
@@ -72,9 +71,8 @@ ESTIMATORS = {
 }
 LIBRARY = {*BELOW_ESTIMATORS, *ESTIMATORS}
 BUILT_ON_THE_PUBLIC_NAMES = {
-    "bench": {PUBLIC, *LIBRARY},
     "audit": {PUBLIC, *LIBRARY},
-    "cli": {PUBLIC, *LIBRARY, "bench", "audit"},
+    "cli": {PUBLIC, *LIBRARY, "audit"},
 }
 # Top-level module -> siblings that it may import.
 ALLOWED: dict[str, set[str]] = {
@@ -88,7 +86,7 @@ ALLOWED: dict[str, set[str]] = {
 OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "formulaic", "typer", "rich"}
 
 RANDOM_SOURCES = {"os.urandom", "numpy.random", "random", "secrets"}
-DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference"}
+DRAWS_FOR_ITSELF = {"randomness", "audit", "reference"}
 
 
 def source_files() -> list[Path]:
@@ -197,11 +195,10 @@ def test_imports_follow_the_table():
         ("privacy/__init__.py", "from .. import linalg"),
         ("privacy/deep/inside.py", "from ...statistics import gram"),
         ("algorithms/hessian_mixing.py", "from ..estimators import PrivateRegression"),
-        ("estimators.py", "from .bench import score"),
+        ("estimators.py", "from .audit import replay"),
         ("__init__.py", "from .cli import main"),
-        ("bench/score.py", "from dpols import cli"),
-        ("bench/score.py", "from dpols.privacy import _private_helper"),
-        ("audit/replay.py", "from ..bench import score"),
+        ("audit/score.py", "from dpols import cli"),
+        ("audit/score.py", "from dpols.privacy import _private_helper"),
     ],
 )
 def test_a_wrong_import_is_found(module, statement):
@@ -220,10 +217,10 @@ def test_a_wrong_import_is_found(module, statement):
         ),
         ("__init__.py", "from .estimators import PrivateRegression"),
         (
-            "bench/score.py",
+            "audit/score.py",
             "import dpols\nfrom dpols import Budget, __version__\nfrom dpols.privacy import budget",
         ),
-        ("cli/audit.py", "from dpols.audit import replay\nfrom ..bench import score\nfrom . import app"),
+        ("cli/audit.py", "from dpols.audit import replay\nfrom . import app"),
     ],
 )
 def test_a_right_import_is_accepted(module, statement):

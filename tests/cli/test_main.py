@@ -9,7 +9,7 @@ import pytest
 import dpols as package
 from dpols import cli
 
-COMMANDS = ["fit", "predict", "bounds-template", "cost", "demo", "bench", "bench speed", "bench exact"]
+COMMANDS = ["fit", "predict", "bounds-template", "cost", "demo", "ledger", "ledger show"]
 
 pytestmark = pytest.mark.extras
 
@@ -43,7 +43,7 @@ def test_every_command_has_help(dpols, command):
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("arguments", [["train"], ["--loud"], ["bench", "taste"]])
+@pytest.mark.parametrize("arguments", [["train"], ["--loud"], ["ledger", "taste"]])
 def test_bad_usage_is_one_line(dpols, arguments):
     pytest.importorskip("typer")
     done = dpols(*arguments)
@@ -112,7 +112,6 @@ def test_the_package_runs_as_a_module(tmp_path):
         ("dpols fi", "fit"),
         ("dpols fit --nume", "--numeric"),
         ("dpols fit --method linmix-d", "linmix-dynamic"),
-        ("dpols bench sp", "speed"),
         ("dpols ledger cr", "create"),
     ],
 )

@@ -137,7 +137,7 @@ def test_the_best_attack_on_the_releases_is_no_better_than_what_is_promised(chan
 
 
 def test_a_page_fits_a_phone_and_a_desk(tmp_path):
-    from dpols.bench.paper.screenshots import browser, measure_layout
+    from dpols_bench.paper.screenshots import browser, measure_layout
 
     if browser() is None:
         pytest.skip("no browser is installed")

@@ -13,16 +13,16 @@ pytest.importorskip("hypothesis")
 for extra in ("pyarrow", "pandas", "polars", "typer", "coverage"):
     pytest.importorskip(extra)
 
+from fuzzing.__main__ import LEAST_COVERAGE, SHARES, within_reach
+from fuzzing.calls import CALLS, check
+from fuzzing.cases import Case, fit_cases, sketch_cases
+from fuzzing.files import READING
+from fuzzing.guided import Finding, TooSlow, WrongResult, at_most, judged
+from fuzzing.planted import find_planted_crash
+from fuzzing.readers import readers
+from fuzzing.worker import GENERATED, last_input, replayed, work
 from hypothesis import given, settings
 
-from dpols.audit.fuzz.__main__ import LEAST_COVERAGE, SHARES
-from dpols.audit.fuzz.calls import CALLS, check
-from dpols.audit.fuzz.cases import Case, fit_cases, sketch_cases
-from dpols.audit.fuzz.files import READING
-from dpols.audit.fuzz.guided import Finding, TooSlow, WrongResult, at_most, judged
-from dpols.audit.fuzz.planted import find_planted_crash
-from dpols.audit.fuzz.readers import readers
-from dpols.audit.fuzz.worker import GENERATED, last_input, replayed, work
 from dpols.errors import DataError
 
 pytestmark = pytest.mark.extras
@@ -59,7 +59,7 @@ def test_seeds_alone_reach_most_branches_of_the_readers(tmp_path):
         (tmp_path / name).mkdir()
         for place, seed in enumerate(reader.seeds):
             (tmp_path / name / str(place)).write_bytes(seed)
-    rows = in_a_process(f"from dpols.audit.fuzz.branches import measure; found = measure(Path({str(tmp_path)!r}))")
+    rows = in_a_process(f"from fuzzing.branches import measure; found = measure(Path({str(tmp_path)!r}))")
     assert {row["file"] for row in rows} == {f"{name.replace('.', '/')}.py" for name in READING}
     assert 0.3 < sum(row["covered"] for row in rows) / sum(row["total"] for row in rows) < LEAST_COVERAGE
     assert any(row["missing"] for row in rows)
@@ -69,7 +69,9 @@ def in_a_process(code):
     """Run code that sets ``found``, and return what it found: coverage is measured from the first import on."""
     script = f"import json\nfrom pathlib import Path\nfrom dataclasses import asdict\n{code}\n"
     script += "print(json.dumps([asdict(row) for row in found]))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=within_reach()
+    )
     return json.loads(done.stdout)
 
 
@@ -128,13 +130,13 @@ def test_a_process_that_dies_leaves_the_input_that_it_died_of(tmp_path):
     code = f"""
 import os
 from pathlib import Path
-from dpols.audit.fuzz import readers, worker
-from dpols.audit.fuzz.guided import Reader
+from fuzzing import readers, worker
+from fuzzing.guided import Reader
 deadly = Reader("deadly", lambda data, folder: os._exit(7), [b"poison"], (), frozenset())
 readers.readers = lambda: {{"deadly": deadly}}
 worker.work("deadly", Path({str(tmp_path)!r}), inputs=3, seconds=9.0, seed=0)
 """
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 7
+    assert subprocess.run([sys.executable, "-c", code], check=False, env=within_reach()).returncode == 7
     assert last_input(tmp_path, "deadly").read_bytes() == b"poison"
 
 
@@ -210,7 +212,7 @@ def test_a_fit_that_breaks_a_promise_is_found(broken, match, monkeypatch):
 def test_the_command_prints_json_and_fails_where_little_was_reached(tmp_path):
     arguments = ["--only", "delta rule", "--inputs", "100", "--seconds", "30", "--json", "--out", str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "dpols.audit.fuzz", *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "fuzzing", *arguments], capture_output=True, text=True, check=False, env=within_reach()
     )
     found = json.loads(done.stdout)
     assert found["inputs"] == 8  # the share of this entry point

@@ -6,11 +6,11 @@ import pytest
 from dpols import Bounds
 from dpols.algorithms import algorithm
 from dpols.data import ArraySource, BoundedRows
-from dpols.planning.profile import profile_of
 from dpols.planning.rows import MOST_ROWS, RepeatedRows, distinct
 from dpols.planning.shapes import REACH, Shape, correlation_matrix, public_table, target_within
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
+from dpols_bench.profile import profile_of
 
 
 @pytest.fixture

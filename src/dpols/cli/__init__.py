@@ -9,7 +9,7 @@ variable ``DPOLS_DEBUG`` set, errors keep their traceback.
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import BudgetExceeded, DpolsError, MissingExtraError
 
@@ -19,10 +19,15 @@ _NOT_THE_USERS_FAULT = (MissingExtraError, BudgetExceeded)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command, by default with the arguments of the process, and exit."""
+    exit_after(lambda: _run(arguments))
+
+
+def exit_after(run: Callable[[], int]) -> None:
+    """Exit with the code that ``run`` returns, or with an error in one line."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            code = _run(arguments)
+            code = run()
         sys.exit(code)
     except Exception as error:
         if os.environ.get("DPOLS_DEBUG"):

@@ -7,7 +7,6 @@ import typer
 
 from ..errors import ParameterError
 from .audit import audit
-from .bench import bench
 from .bounds_check import bounds_check
 from .bounds_template import bounds_template
 from .cost import cost
@@ -60,16 +59,16 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(ledger, name="ledger")
-app.add_typer(bench, name="bench")
 
 
-def run(arguments: Sequence[str] | None) -> int:
+def run(arguments: Sequence[str] | None, commands: typer.Typer = app) -> int:
     """Run one command and return its exit code; errors are the caller's to show."""
+    name = str(commands.info.name)
     try:
-        code = typer.main.get_command(app).main(arguments, prog_name="dpols", standalone_mode=False)
+        code = typer.main.get_command(commands).main(arguments, prog_name=name, standalone_mode=False)
     except _UsageError as error:
         context = getattr(error, "ctx", None)
-        command = "dpols" if context is None else context.command_path
+        command = name if context is None else context.command_path
         message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
         raise ParameterError(f"{message}. See {command} --help.") from None
     except typer.Abort:

@@ -1,5 +1,6 @@
 """Options that several commands share, and how their text becomes values."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -118,3 +119,20 @@ def _is_a(value: Any, kind: Any) -> bool:
         return isinstance(value, kind) or (isinstance(value, int) and isinstance(1.0, kind))
     except TypeError:  # a choice of words, which the plan itself checks
         return True
+
+
+def split_list(option: str, text: str) -> tuple[str, ...]:
+    """Return the parts of a comma-separated list, each once."""
+    parts = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not parts:
+        raise ParameterError(f"{option} {text!r} names nothing; give a comma-separated list.")
+    return parts
+
+
+def numbers(option: str, text: str) -> Iterator[float]:
+    """Return the numbers of a comma-separated list."""
+    for part in split_list(option, text):
+        try:
+            yield float(part)
+        except ValueError:
+            raise ParameterError(f"{option}: {part!r} is not a number; give a comma-separated list.") from None

@@ -11,7 +11,6 @@ import typer
 
 from ..errors import MissingExtraError, ParameterError
 from . import options as given
-from .bench_paper import numbers, split_list
 from .bounds_file import plain_bounds, read_feature_map
 from .console import out, print_table
 from .console import progress as watched
@@ -94,8 +93,8 @@ def plan(
         "seed": seed,
         **_table_and_bounds(public_table, target, bounds),
     }
-    epsilons = None if epsilon is None else tuple(numbers("--epsilon", epsilon))
-    names = None if methods is None else split_list("--methods", methods)
+    epsilons = None if epsilon is None else tuple(given.numbers("--epsilon", epsilon))
+    names = None if methods is None else given.split_list("--methods", methods)
     if features is None and bounds is None and public_table is None:
         raise ParameterError("--features is required: how many there are; or give --bounds or --public-table.")
     if want_r_squared is not None or want_width is not None:

@@ -1,0 +1,5 @@
+"""``python -m dpols_bench``."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,86 @@
+"""``dpols-bench coverage``: how often intervals cover what they are for."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpols.cli import options as given
+from dpols.cli.audit import counting
+from dpols.cli.console import out as console
+from dpols.cli.console import print_table
+from dpols.cli.output import check_output, write_text
+
+_RUNS, _QUICK_RUNS = 4000, 300
+
+
+def coverage(
+    quick: Annotated[bool, typer.Option("--quick", help="A few cells with few runs; takes seconds.")] = False,
+    json: given.Json = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(min=2, help="Runs in each cell: 4000, or 300 with --quick.")] = None,
+    method: given.Method = "adaptive",
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")] = 0,
+) -> None:
+    """Simulate fits on fresh data and count how often 95% intervals cover the truth. Exits with 1 where they do not.
+
+    Population: of coefficients, for the truth. Data: of coefficients, for least squares on the rows.
+    """
+    from dpols.data.threads import worker_count
+
+    from ..coverage import evaluate, markdown, quick_groups, standard_groups, to_dict
+
+    journal = None
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        check_output(out / "coverage.json")
+        journal = out / "journal.jsonl"
+    groups = quick_groups(runs or _QUICK_RUNS, method) if quick else standard_groups(runs or _RUNS, method)
+    total = sum(group.cost * group.runs for group in groups)
+    with counting(round(total)) as (name, advance):
+
+        def show(what: str, seconds: float) -> None:
+            name(what)
+            advance(seconds)  # type: ignore[arg-type]
+
+        cells = evaluate(groups, journal, jobs=jobs or (1 if quick else worker_count()), progress=show)
+    found = to_dict(cells)
+    text = json_format.dumps(found, indent=2)
+    if out is not None:
+        write_text(out / "coverage.json", [text, "\n"])
+        write_text(out / "coverage.md", [markdown(found)])
+    if json:
+        typer.echo(text)
+    else:
+        _show(found)
+    if not found["holds"]:
+        raise typer.Exit(1)
+
+
+def _show(found: dict[str, Any]) -> None:
+    columns = ("design", ">n", ">d", ">eps", ">printed", ">population", ">data", ">oracle", "")
+    rows = [
+        (
+            row["design"].replace(" conditioned", ""),
+            f"{row['n_rows']:,}",
+            str(row["n_features"]),
+            f"{row['epsilon']:g}",
+            f"{row['printed_slopes']:.0%}, {row['printed_intercepts']:.0%}",
+            *("" if row[name] is None else f"{row[name]:.1%}" for name in ("population", "data")),
+            "" if row["width_over_oracle"] is None else f"{row['width_over_oracle']:.2f}",
+            "" if row["holds"] else "FAILS",
+        )
+        for row in found["cells"]
+    ]
+    print_table("How often 95% intervals cover", columns, rows)
+    console.print(
+        "printed: share of slopes and of intercepts with an interval; oracle: width over that with known X'X and "
+        "residual variance"
+    )
+    console.print(
+        f"No intervals in {found['share_without_intervals']:.0%} of all fits, and in all fits of "
+        f"{found['cells_without_intervals']} of {len(rows)} cells."
+    )

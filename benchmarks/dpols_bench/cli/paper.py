@@ -1,0 +1,134 @@
+"""``dpols-bench paper``: the paper's evaluation, resumable, with tables, figures, claims and a report."""
+
+import json as json_format
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpols.cli import options as given
+from dpols.cli.console import print_table
+from dpols.cli.console import progress as watched
+
+if TYPE_CHECKING:
+    from ..paper import Evaluation
+
+
+class Accounting(StrEnum):
+    PAPER = "paper"
+    EXACT = "exact"
+    BOTH = "both"
+
+
+class Numeric(StrEnum):
+    FLOAT = "float"
+    EXACT = "exact"
+
+
+def paper(
+    datasets: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Data sets by name, or 'real' or 'synthetic'; all of the paper's.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Methods by name; all that the paper shows.")
+    ] = None,
+    epsilons: Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials for each mean: 500, or 20 with --quick.")] = None,
+    accounting: Annotated[Accounting, typer.Option(help="How noise is calibrated: as published, exactly, or both.")] = (
+        Accounting.BOTH
+    ),
+    numeric: Annotated[
+        Numeric, typer.Option(help="Arithmetic of the fits; exact is many times slower.")
+    ] = Numeric.FLOAT,
+    jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
+    ] = Path("paper-results"),
+    quick: Annotated[bool, typer.Option("--quick", help="20 trials; takes minutes.")] = False,
+    json: given.Json = False,
+) -> None:
+    """Reproduce the paper's evaluation: run again to go on after an interruption.
+
+    Writes report.html, figures, and the numbers as CSV, JSON and Parquet.
+    """
+    from ..paper import DATASETS, EPSILONS, METHODS, QUICK_TRIALS, TRIALS, Settings, claim_rows, evaluate
+    from ..paper.figures import require_matplotlib
+
+    require_matplotlib()
+    chosen: dict[Accounting, tuple[str, ...]] = {Accounting.BOTH: ("paper", "exact")}
+    settings = Settings(
+        datasets=DATASETS if datasets is None else _data_sets(datasets),
+        methods=tuple(row.name for row in METHODS) if methods is None else given.split_list("--methods", methods),
+        epsilons=EPSILONS if epsilons is None else tuple(given.numbers("--epsilons", epsilons)),
+        trials=trials if trials is not None else QUICK_TRIALS if quick else TRIALS,
+        accountings=chosen.get(accounting, (accounting.value,)),  # type: ignore[arg-type]
+        numeric=numeric.value,
+        jobs=jobs,
+    )
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
+    with progress_bar() as show:
+        evaluation = evaluate(settings, out, progress=show)
+    if json:
+        typer.echo(json_format.dumps({"about": evaluation.about, "claims": claim_rows(evaluation)}, indent=2))
+    else:
+        _print(evaluation, out)
+
+
+def _print(evaluation: "Evaluation", out: Path) -> None:
+    numeric = evaluation.settings.numeric
+    accountings = evaluation.results.accountings
+    rows = [
+        [claim.text, *(findings[accounting].verdict for accounting in accountings)]
+        for claim, findings in evaluation.claims
+    ]
+    print_table(f"Claims of the paper ({numeric} arithmetic)", ["claim", *accountings], rows)
+    missing = evaluation.about["not_available"]
+    if missing:
+        typer.echo(f"Data sets not available: {', '.join(missing)}.")
+    typer.echo(f"{evaluation.about['seconds_of_this_call']:.0f} s. Open {out / 'report.html'}.")
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[Any], None]]:
+    """Show a bar with the time left, on a terminal only."""
+    if not watched.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+
+    columns = (
+        BarColumn(bar_width=16),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("left:"),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+    )
+    with Progress(*columns, console=watched, speed_estimate_period=600.0) as bar:
+        task = bar.add_task("Starting", total=None)
+
+        def show(step: Any) -> None:
+            bar.update(task, description=step.what, completed=step.done, total=step.total)
+
+        yield show
+
+
+def _data_sets(text: str) -> tuple[str, ...]:
+    from ..datasets import REAL, SYNTHETIC
+
+    groups = {"real": REAL, "synthetic": SYNTHETIC}
+    names = [name for part in given.split_list("--datasets", text) for name in groups.get(part, (part,))]
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,75 @@
+"""``dpols-bench score``: how accurate methods are, over many data sets and epsilons; resumable."""
+
+import json as json_format
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpols.cli import options as given
+from dpols.cli.console import print_table
+
+from .paper import progress_bar
+
+
+def score(
+    datasets: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Data sets by name; all real ones and the made-up families.")
+    ] = None,
+    epsilons: Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")] = None,
+    trials: Annotated[int | None, typer.Option(help="At most so many for each mean: 200, or 8 with --quick.")] = None,
+    passes: Annotated[bool, typer.Option("--passes", help="Score also how accuracy grows with passes.")] = False,
+    ablations: Annotated[bool, typer.Option("--ablations", help="Score also each part of the default.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
+    ] = Path("scores"),
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials.")] = False,
+    json: given.Json = False,
+) -> None:
+    """Score methods against the paper's IHM, zero and an oracle: run again to go on after an interruption.
+
+    Writes scores.html, heat-map.png, and the numbers as CSV, JSON and Parquet. The last column of the goals says
+    whether the default method reached what it is meant to reach.
+    """
+    from ..paper.figures import require_matplotlib
+    from ..score import Settings
+    from ..score import score as run
+    from ..score.contenders import CONTENDERS, PARTS, PASS_COUNTS
+    from ..score.evaluation import QUICK_TRIALS, TRIALS
+    from ..score.page import mean_headings, mean_rows
+
+    require_matplotlib()
+    usual = Settings()
+    contenders = (*CONTENDERS, *(PASS_COUNTS if passes else ()), *(PARTS if ablations else ()))
+    settings = Settings(
+        datasets=usual.datasets if datasets is None else given.split_list("--datasets", datasets),
+        contenders=tuple(dict.fromkeys(contenders)),
+        epsilons=usual.epsilons if epsilons is None else tuple(given.numbers("--epsilons", epsilons)),
+        trials=trials if trials is not None else QUICK_TRIALS if quick else TRIALS,
+        jobs=jobs,
+    )
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
+    with progress_bar() as show:
+        scores = run(settings, out, progress=show)
+    if json:
+        headings = mean_headings(scores.board)
+        means = [dict(zip(headings, row, strict=True)) for row in mean_rows(scores.board)]
+        found = {"goals": [asdict(goal) for goal in scores.goals], "means": means, "seconds": scores.seconds}
+        typer.echo(json_format.dumps({**found, "not_available": scores.missing}, indent=2))
+        return
+    rows = [
+        [goal.text, f"{goal.limit:.3g}", goal.detail, "reached" if goal.reached else "missed"] for goal in scores.goals
+    ]
+    print_table("Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], rows)
+    keep = [0, 2, *range(3, 3 + len(scores.board.epsilons)), -1]
+    print_table(
+        "Geometric means over the paper's IHM",
+        [mean_headings(scores.board)[i] for i in keep],
+        [[row[i] for i in keep] for row in mean_rows(scores.board)],
+    )
+    if scores.missing:
+        typer.echo(f"Data sets not available: {', '.join(scores.missing)}.")
+    typer.echo(f"{scores.seconds:.0f} s. Open {out / 'scores.html'}.")

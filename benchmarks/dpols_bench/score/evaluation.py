@@ -1,0 +1,176 @@
+"""From settings to a scoreboard on disk: run what is missing, put it together, write tables, heat map and page."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpols.data.threads import worker_count
+from dpols.errors import ParameterError
+from dpols.privacy import PrivacyBudget
+
+from ..datasets import FAMILIES, NAMES, REAL, UnavailableError, source
+from ..paper.cells import Batch, BatchResult, problem
+from ..paper.evaluation import EPSILONS
+from ..paper.journal import Journal
+from ..paper.methods import method
+from ..paper.runner import batches_of, run
+from ..paper.summary import summarise
+from ..paper.tables import save_json, save_table
+from .board import Board, Goal, Place, Reference, goals
+from .contenders import CONTENDERS, Contender
+from .references import mean_square_of_target, ridge_oracle_excess, zero_excess
+
+TRIALS, QUICK_TRIALS = 200, 8
+_ROWS_IN_ALL_TRIALS = 20_000_000  # large data sets have fewer trials, whose results vary less
+_FEWEST_TRIALS = 20
+# Data sets that constants of the default may be chosen on; the other real ones are held out.
+TUNED_ON = frozenset(
+    [
+        "airfoil",
+        "autos",
+        "breastcancer",
+        "concreteslump",
+        "elevators",
+        "fertility",
+        "gas",
+        "keggdirected",
+        "kin40k",
+        "parkinsons",
+        "pol",
+        "pumadyn32nm",
+        "sml",
+        "tamielectric",
+        "wine",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to score."""
+
+    datasets: tuple[str, ...] = (*REAL, *FAMILIES)
+    contenders: tuple[Contender, ...] = CONTENDERS
+    epsilons: tuple[float, ...] = EPSILONS
+    trials: int = TRIALS  # at most
+    jobs: int = 0  # 0: as many as there are cores
+
+    def __post_init__(self) -> None:
+        for name in self.datasets:
+            if name not in NAMES:
+                source(name)
+        for contender in self.contenders:
+            method(contender.method)
+        if self.trials < 2:
+            raise ParameterError(f"trials={self.trials!r} must be at least 2, for an interval.")
+        if self.jobs < 0:
+            raise ParameterError(f"jobs={self.jobs!r} must be 0, for all cores, or a number of processes.")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a run gives."""
+
+    settings: Settings
+    board: Board
+    goals: Sequence[Goal]
+    missing: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a run is."""
+
+    what: str
+    done: float
+    total: float
+
+
+def score(settings: Settings, out: Path, *, progress: Callable[[Step], None] = lambda _: None) -> Scores:
+    """Run what the journal in ``out`` does not hold yet, and write the scoreboard there."""
+    from .page import save_page
+
+    start = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)
+    sizes, references = _read(settings, progress)
+    batches = _batches(settings, sizes)
+    journal = Journal(out / "scores.jsonl")
+    known = journal.read()
+    costs = {batch: _cost(batch, *sizes[batch.cell.dataset]) for batch in batches}
+    total = math.fsum(costs.values())
+    done = math.fsum(cost for batch, cost in costs.items() if batch in known)
+
+    def count(result: BatchResult) -> None:
+        nonlocal done
+        done += costs[result.batch]
+        cell = result.batch.cell
+        progress(Step(f"{cell.dataset}, {cell.method}, epsilon {cell.epsilon:g}", 0.02 * total + 0.98 * done, total))
+
+    values = {name: n * d for name, (n, d) in sizes.items()}
+    jobs = settings.jobs or worker_count()
+    results = summarise(run(batches, journal, sizes=values, jobs=jobs, progress=count))
+    real = [name for name in REAL if name in sizes]
+    board = Board(
+        {
+            (contender, (dataset, epsilon)): results.cells[cell].train
+            for contender in settings.contenders
+            for dataset, epsilon in references
+            if (cell := contender.cell(dataset, epsilon)) in results.cells
+        },
+        references,
+        tuned_on=[name for name in real if name in TUNED_ON],
+        held_out=[name for name in real if name not in TUNED_ON],
+        families=[name for name in FAMILIES if name in sizes],
+    )
+    scores = Scores(
+        settings,
+        board,
+        goals(board),
+        tuple(name for name in settings.datasets if name not in sizes),
+        time.perf_counter() - start,
+    )
+    save_table([summary.as_row() for summary in results.cells.values()], out, "scores")
+    save_json([vars(goal) for goal in scores.goals], out / "goals.json")
+    save_page(scores, out)
+    return scores
+
+
+def _read(
+    settings: Settings, progress: Callable[[Step], None]
+) -> tuple[dict[str, tuple[int, int]], dict[Place, Reference]]:
+    """Return rows and features of each data set that is available, and what is known of its cells without a run."""
+    sizes: dict[str, tuple[int, int]] = {}
+    references: dict[Place, Reference] = {}
+    for number, name in enumerate(settings.datasets):
+        progress(Step(f"Reading {name}", 0.02 * number / len(settings.datasets), 1.0))
+        try:
+            on = problem(name)
+        except UnavailableError:
+            continue
+        n, d = on.data.features.shape
+        sizes[name] = n, d
+        for epsilon in settings.epsilons:
+            oracle = ridge_oracle_excess(on.risk, PrivacyBudget(epsilon, 1.0 / n**2))
+            references[name, epsilon] = Reference(zero_excess(on.risk), oracle, mean_square_of_target(on.risk))
+    return sizes, references
+
+
+def _batches(settings: Settings, sizes: dict[str, tuple[int, int]]) -> list[Batch]:
+    batches = []
+    for dataset, (n, _) in sizes.items():
+        trials = min(settings.trials, max(_FEWEST_TRIALS, _ROWS_IN_ALL_TRIALS // n))
+        for contender in settings.contenders:
+            if contender.most_rows is None or n <= contender.most_rows:
+                cells = [contender.cell(dataset, epsilon) for epsilon in settings.epsilons]
+                batches += batches_of(cells, min(trials, contender.most_trials or trials))
+    return batches
+
+
+def _cost(batch: Batch, n: int, d: int) -> float:
+    """Return about how long a batch takes, in microseconds."""
+    name = batch.cell.method
+    passes = 400.0 if name.startswith("dp-gd") else 16.0 if name.startswith("adaptive") else 3.0
+    return 4e4 + batch.count * (200.0 + 0.25 * d**2 + 4e-4 * passes * n * (d + 4))

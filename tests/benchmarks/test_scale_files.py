@@ -1,0 +1,40 @@
+"""The benchmark of files: real measurements of small ones, and memory that does not grow with a file."""
+
+import pytest
+
+from dpols.data import read
+from dpols_bench import scale_files
+
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.extras
+
+
+def test_each_file_and_arithmetic_gives_a_row_of_results(tmp_path):
+    rows = scale_files.run(tmp_path, quick=True, shapes=[(4_000, 3)], suffixes=[".csv"])
+    assert [(r["kind"], r["numeric"]) for r in rows] == [("csv", "exact"), ("csv", "float")]
+    for r in rows:
+        assert (r["rows"], r["features"]) == (4_000, 3)
+        assert r["passes"] == 3  # three gradients, the first with the Gram matrix
+        assert min(r[name] for name in ("file_mb", "decode", "gram", "gradient", "fit")) > 0
+        assert r["pass_speed"] == pytest.approx(r["decode"] * r["passes"] / r["fit"])
+    text = scale_files.render(rows)
+    assert text.count("\n") == 4
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_a_file_is_made_once(tmp_path):
+    path = scale_files.make_file(tmp_path, 1_000, 2, suffix=".arrow")
+    made = path.stat().st_mtime_ns
+    assert scale_files.make_file(tmp_path, 1_000, 2, suffix=".arrow").stat().st_mtime_ns == made
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert scale_files.decode(read(path, target="y")) == 1_000
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    small, large = (scale_files.make_file(tmp_path, n_rows, 20) for n_rows in (500_000, 2_000_000))
+    peaks = [scale_files.in_new_process(scale_files._peak_mb, path, "float") for path in (small, large)]
+    if None in peaks:
+        pytest.skip("the peak memory of a process cannot be read here")
+    assert peaks[1] < 600
+    assert peaks[1] - peaks[0] < 60 < 0.2 * large.stat().st_size / 1e6
