@@ -82,10 +82,11 @@ class Channel:
     def symmetric_gaussian(self, gram: Statistic, *, multiplier: float) -> Array:
         """Release a symmetric matrix plus symmetric noise whose off-diagonal variance is half that of the diagonal.
 
+        The matrix may be shared by all trials or one for each, with a leading axis.
         In an orthonormal basis of symmetric matrices this is the Gaussian release at the Frobenius sensitivity.
         """
         self._record(GaussianRelease(multiplier))
-        d = len(gram.value)
+        d = gram.value.shape[-1]
         upper = np.triu_indices(d, 1)
         diagonal = self._noise(gram, multiplier, (d,))
         # The double nearest to the root of one half is above it, which is the private side.

@@ -19,6 +19,7 @@ ONE = float(1 << BITS)  # the norm of the longest row, and the largest target an
 SQUARE = float(1 << 2 * BITS)
 THETA_BITS = 53 - BITS
 SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
+_DOWN = 1.0 - 2.0**-50  # more than a few operations on doubles can round up by
 _LIMB = 32
 _LIMB_MASK = np.int64((1 << _LIMB) - 1)
 
@@ -98,6 +99,77 @@ class FixedPointSpan:
         np.clip(steps, -level, level, out=steps)
         return to_limbs(steps.T @ self.rows)
 
+    def squared_lengths(self) -> tuple[Array, ...]:
+        """Return the sum of squared norms in limbs."""
+        return to_limbs(np.array([np.einsum("ij,ij->", self.rows, self.rows)]))
+
+    def lengths(self, metric: Array, exponent: Array) -> Array:
+        """Return |M'x| for every row x and trial, at most a few units in the last place too small.
+
+        The columns of M are whole numbers in steps of 2^-exponent (`quantised`), so products with a row are exact, and
+        squares are added in the order of the columns: the result depends on the row alone, bit for bit.
+        """
+        return np.stack([self._lengths(*each) for each in zip(metric, exponent, strict=True)], axis=1)
+
+    def _lengths(self, columns: Array, exponent: Array) -> Array:
+        products: Array = columns @ self.rows.T
+        products *= 2.0 ** -(exponent + BITS)[:, None]
+        products *= products
+        squares = products[0].copy()
+        for column in products[1:]:
+            squares += column
+        return np.asarray(np.sqrt(squares, out=squares))
+
+    def shortened_gram(self, lengths: Array, limit: Array, slack: Array) -> tuple[Array, ...]:
+        """Return for each trial rows.T @ rows in limbs, with rows shortened so that their length is at most the limit.
+
+        A shortened row is cut off to whole numbers, which changes its length by at most ``slack``.
+        """
+        lengths = self._at_most(lengths)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(lengths <= limit, 1.0, np.maximum(limit - slack, 0.0) * _DOWN / lengths)
+        grams = [self._gram_of_shares(each) for each in share.T]
+        return to_limbs(np.stack(grams))
+
+    def _gram_of_shares(self, share: Array) -> Array:
+        whole = self.rows if share.min(initial=1.0) == 1.0 else np.trunc(self.rows * share[:, None])
+        product: Array = whole.T @ whole
+        return product
+
+    def shortened_gradient(self, lengths: Array, theta: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
+        """Return residuals.T @ rows in limbs, with residuals clipped so that length times residual is in the limit.
+
+        Residuals are whole numbers of at most 2^40 in steps of 2^-(20 + exponent), and those that are not clipped are
+        not rounded. They are summed in two parts: first the upper ones of all trials, in steps of 2^20, then the lower.
+        """
+        return self._shortened_gradient(lengths, self._whole_residuals(theta, exponent), exponent, limit)
+
+    def shortened_gradient_and_counts(
+        self, lengths: Array, theta: Array, exponent: Array, limit: Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the same, and how many products of length and residual lie above each edge but not the next."""
+        residuals = self._whole_residuals(theta, exponent)
+        counts = count_between(lengths * np.abs(residuals * 2.0 ** -(exponent + BITS)), edges)
+        return *self._shortened_gradient(lengths, residuals, exponent, limit), counts.astype(np.int64)
+
+    def _shortened_gradient(self, lengths: Array, residuals: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
+        with np.errstate(divide="ignore"):
+            level = np.floor(limit * 2.0 ** (exponent + BITS) * _DOWN / self._at_most(lengths))
+        level = np.minimum(level, SQUARE, out=level)
+        steps = np.clip(residuals, -level, level, out=residuals)
+        upper = np.floor(steps * 2.0**-BITS)
+        steps -= upper * ONE
+        return to_limbs(np.concatenate((upper, steps), axis=1).T @ self.rows)
+
+    def _at_most(self, lengths: Array) -> Array:
+        """Return numbers that the true lengths do not exceed."""
+        return np.asarray(lengths * (1.0 + (self.rows.shape[1] + 8.0) * 2.0**-52))
+
+    def _whole_residuals(self, theta: Array, exponent: Array) -> Array:
+        """Return y - x'theta in steps of 2^-(20 + exponent), exactly."""
+        product: Array = self.rows @ theta.T
+        return np.subtract(self.target[:, None] * 2.0**exponent, product, out=product)
+
     def _residuals(self, theta: Array, exponent: Array) -> Array:
         """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
         product: Array = self.rows @ theta.T
@@ -125,6 +197,20 @@ def quantised(theta: Array) -> tuple[Array, Array]:
     numbers = np.rint(theta * 2.0 ** exponent[:, None])
     too_long = ~(np.einsum("ij,ij->i", numbers, numbers) <= 2.0 ** (2 * THETA_BITS))
     numbers[too_long] = 0.0
+    return numbers, exponent
+
+
+def on_grid(theta: Array) -> tuple[Array, Array]:
+    """Return whole numbers and exponents of points at which residuals are whole numbers of at most 2^40.
+
+    theta becomes numbers * 2^-exponent; where it is too large for that, zero.
+    """
+    norms = np.sqrt(np.einsum("ij,ij->i", theta, theta))
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = np.maximum(np.floor(BITS - 0.01 - np.log2(1.0 + norms)), 0.0)
+        numbers = np.rint(theta * 2.0 ** exponent[:, None])
+    too_long = ~(norms < ONE / 2.0)
+    numbers[too_long], exponent[too_long] = 0.0, 0.0
     return numbers, exponent
 
 

@@ -39,11 +39,12 @@ class ArraySource:
     def n_rows(self) -> int:
         return int(self.features.shape[0])
 
-    def total(self, kernel: Kernel, *args: Any) -> Total:
-        def work(block: slice) -> tuple[tuple[Array, ...], int]:
-            return kernel(self.features[block], self.target[block], *args), len(self.target[block])
+    def block(self, rows: slice) -> tuple[Array, Array]:
+        """Return features and target of some rows."""
+        return self.features[rows], self.target[rows]
 
-        return add_up(map_blocks(work, even_blocks(self.n_rows)))
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        return _total(self, kernel, args)
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,12 +59,20 @@ class TableSource:
     def n_features(self) -> int:
         return len(self.columns)
 
-    def total(self, kernel: Kernel, *args: Any) -> Total:
-        def work(block: slice) -> tuple[tuple[Array, ...], int]:
-            features, target = self.read(block.start, block.stop)
-            return kernel(features, target, *args), len(target)
+    def block(self, rows: slice) -> tuple[Array, Array]:
+        """Return features and target of some rows."""
+        return self.read(rows.start, rows.stop)
 
-        return add_up(map_blocks(work, even_blocks(self.n_rows)))
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        return _total(self, kernel, args)
+
+
+def _total(source: ArraySource | TableSource, kernel: Kernel, args: tuple[Any, ...]) -> Total:
+    def work(rows: slice) -> tuple[tuple[Array, ...], int]:
+        features, target = source.block(rows)
+        return kernel(features, target, *args), len(target)
+
+    return add_up(map_blocks(work, even_blocks(source.n_rows)))
 
 
 def as_source(table: Any, target: Any) -> RowSource:

@@ -4,7 +4,7 @@ A block is walked in spans that fit the cache. Each span is mapped, clipped and 
 norm at most 1 and whose targets lie in [-1, 1]. The user's arrays are read, never written and never copied as a whole.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
+from .row_numbers import NumberedSource, numbered
 from .scratch import scratch
 from .source import Array, RowSource, Total
 from .span import Span
@@ -43,12 +44,33 @@ class BoundedRows:
 
     def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
         """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
+        return self._checked(self.source.total(_sum_over_spans, None, *self._how(width), kernel, *args))
+
+    def numbered(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> "NumberedRows":
+        """Return the rows with the numbers ``kernel(span, *args)`` beside them, a line for each row."""
+        return NumberedRows(self, numbered(self.source, _over_spans, *self._how(width), kernel, *args))
+
+    def _how(self, width: int) -> tuple[RowMap, Numeric, int]:
+        """Return how blocks are cut and mapped."""
         most = min(_SPAN_ROWS, SPAN_ROWS) if self.numeric == "exact" else _SPAN_ROWS
-        span_rows = max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
-        total = self.source.total(_sum_over_spans, self.row_map, self.numeric, span_rows, kernel, *args)
+        return self.row_map, self.numeric, max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+
+    def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values
         check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows)
         return tuple(values)
+
+
+@dataclass(frozen=True)
+class NumberedRows:
+    """Bounded rows with numbers of their own beside them."""
+
+    rows: BoundedRows
+    source: NumberedSource
+
+    def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
+        """Return the sum of ``kernel(span, numbers, *args)``; ``width`` is how many values the kernel keeps per row."""
+        return self.rows._checked(self.source.total(_sum_over_spans, *self.rows._how(width), kernel, *args))
 
 
 def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> None:
@@ -65,6 +87,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
 def _sum_over_spans(
     features: Array,
     target: Array,
+    numbers: Array | None,
     row_map: RowMap,
     numeric: Numeric,
     span_rows: int,
@@ -74,22 +97,43 @@ def _sum_over_spans(
     """Sum a kernel over the spans of one block; the last value is the number of bad rows."""
     sums: tuple[Array, ...] | None = None
     bad_rows = 0
+    for rows, span, bad in _spans(features, target, row_map, numeric, span_rows):
+        part = kernel(span, *args) if numbers is None else kernel(span, numbers[rows], *args)
+        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
+        bad_rows += bad
+    assert sums is not None
+    return (*sums, np.array(bad_rows))
+
+
+def _over_spans(
+    features: Array,
+    target: Array,
+    row_map: RowMap,
+    numeric: Numeric,
+    span_rows: int,
+    kernel: Callable[..., Array],
+    *args: Any,
+) -> Array:
+    """Return the lines that a kernel gives for the rows of one block."""
+    return np.concatenate([kernel(span, *args) for _, span, _ in _spans(features, target, row_map, numeric, span_rows)])
+
+
+def _spans(
+    features: Array, target: Array, row_map: RowMap, numeric: Numeric, span_rows: int
+) -> Iterator[tuple[slice, Span | FixedPointSpan, int]]:
+    """Yield a block's spans, each with its place and its number of bad rows; the next one takes its memory."""
     if numeric == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
         features = np.ascontiguousarray(features)
-    # Where a column's values lie side by side, so do those of what is made of them: all loops are then long ones.
+    # Where a column's values lie side by side, so do those of what is computed from them: all loops are then long ones.
     order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
     longest = min(span_rows, len(features))
     buffer = scratch("mapped", (longest, row_map.n_features), order)
     rounded = scratch("rounded", (longest if numeric == "exact" else 0, row_map.n_coordinates), order)
     for start in range(0, max(len(features), 1), span_rows):
-        stop = start + span_rows
-        span, bad = bounded_span(features[start:stop], target[start:stop], row_map, buffer)
-        part = kernel(FixedPointSpan.of(span, rounded) if numeric == "exact" else span, *args)
-        sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
-        bad_rows += bad
-    assert sums is not None
-    return (*sums, np.array(bad_rows))
+        rows = slice(start, start + span_rows)
+        span, bad = bounded_span(features[rows], target[rows], row_map, buffer)
+        yield rows, FixedPointSpan.of(span, rounded) if numeric == "exact" else span, bad
 
 
 def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:

@@ -108,9 +108,46 @@ class Span:
         np.clip(residuals, -level, level, out=residuals)
         return (self.transposed_dot(residuals),)
 
+    def squared_lengths(self) -> tuple[Array]:
+        """Return the sum of squared norms."""
+        return (np.array([self.squared_norms().sum()]),)
+
+    def lengths(self, metric: Array) -> Array:
+        """Return |M'x| for every row x and trial, for ``metric`` of shape (trials, coordinates, coordinates)."""
+        return np.stack([np.linalg.norm(self.dot(each.T), axis=1) for each in metric], axis=1)
+
+    def shortened_gram(self, lengths: Array, limit: Array) -> tuple[Array]:
+        """Return for each trial rows.T @ rows, with rows shortened so that their length is at most the limit."""
+        share = np.minimum(1.0, limit / np.maximum(lengths, np.finfo(float).tiny))
+        return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
+
+    def shortened_gradient(self, lengths: Array, theta: Array, limit: Array) -> tuple[Array]:
+        """Return residuals.T @ rows, with residuals clipped so that length times residual is at most the limit."""
+        return (self._shortened_gradient(lengths, self.residuals(theta), limit),)
+
+    def shortened_gradient_and_counts(
+        self, lengths: Array, theta: Array, limit: Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the same, and how many products of length and residual lie above each edge but not the next."""
+        residuals = self.residuals(theta)
+        counts = count_between(lengths * np.abs(residuals), edges)
+        return self._shortened_gradient(lengths, residuals, limit), counts.astype(np.float64)
+
+    def _shortened_gradient(self, lengths: Array, residuals: Array, limit: Array) -> Array:
+        level = limit / np.maximum(lengths, np.finfo(float).tiny)
+        return self.transposed_dot(np.clip(residuals, -level, level, out=residuals))
+
+    def _weighted(self, share: Array) -> "Span":
+        """Return the rows multiplied by a share each, a column."""
+        constant = None if self.constant is None else self.constant * share
+        return Span(self.features, self.weight * share, constant, self.target)
+
 
 def count_between(values: Array, edges: Array) -> Array:
-    """Return for each column of ``values`` how many exceed each rising edge but not the next, as (trials, edges)."""
+    """Return for each column of ``values`` how many exceed each rising edge but not the next, as (trials, edges).
+
+    Each edge is one number for all columns, or one for each.
+    """
     above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
     above[:, :-1] -= above[:, 1:]
     return above
