@@ -165,12 +165,12 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     """Return theta as the kernels of the rows' arithmetic take it."""
-    return quantised(theta) if rows.numeric == "exact" else (theta,)
+    return quantised(theta) if rows.arithmetic == "exact" else (theta,)
 
 
 def _counted(rows: BoundedRows, counts: Array) -> Statistic:
     """Wrap counts; whole-numbered ones are held in steps of 2^-20, so that rounding their noise costs nothing."""
-    steps = ONE if rows.numeric == "exact" else 1.0
+    steps = ONE if rows.arithmetic == "exact" else 1.0
     return Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
 
 

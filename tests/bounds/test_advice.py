@@ -55,12 +55,14 @@ def test_counting_is_charged_and_nothing_is_counted_unasked():
     np.testing.assert_allclose((whole / release.multiplier) ** 2, 0.02)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_counts_are_noisy_and_differ_between_fits(numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_counts_are_noisy_and_differ_between_fits(arithmetic):
     bounds = Bounds(features=[(-4, 4), (-4, 1)], target=(-8, 8))
     X, y = rows()
     said = {
-        PrivateLinearRegression(1.0, 1e-6, bounds, count_clipped=True, numeric=numeric).fit(X, y).privacy_report_.advice
+        PrivateLinearRegression(1.0, 1e-6, bounds, count_clipped=True, arithmetic=arithmetic)
+        .fit(X, y)
+        .privacy_report_.advice
         for _ in range(8)
     }
     assert len(said) > 1

@@ -378,7 +378,7 @@ def test_the_meaning_of_a_csv_cell_does_not_depend_on_its_neighbours(tmp_path):
 
 def test_without_noise_a_fit_is_least_squares_on_the_features():
     rows, pay = people()
-    model = PrivateLinearRegression(1e7, 1e-3, feature_map=SMALL, method="adassp", numeric="float", random_state=0)
+    model = PrivateLinearRegression(1e7, 1e-3, feature_map=SMALL, method="adassp", arithmetic="float", random_state=0)
     model.fit(table(rows, "numpy"), pay)
     design = np.column_stack([SMALL.transform(table(rows, "numpy")), np.ones(len(pay))])
     best, *_ = np.linalg.lstsq(design, pay, rcond=None)

@@ -98,7 +98,7 @@ def test_a_row_for_scoring_does_not_enter_fits_and_one_for_fitting_enters_them_o
 def test_fits_and_scores_each_meet_the_budget_and_use_it(method, neighbours):
     fitted = search(
         {"fit_intercept": [True, False], "bad_rows": ["raise"]},
-        PrivateLinearRegression(bounds=BOUNDS, method=method, numeric="float"),
+        PrivateLinearRegression(bounds=BOUNDS, method=method, arithmetic="float"),
         neighbours=neighbours,
     ).fit(X, Y)
     report = fitted.search_report_
@@ -124,7 +124,7 @@ def test_the_better_candidate_is_chosen_and_predicts():
 
 def test_scores_have_the_noise_that_is_stated():
     grid = {"fit_intercept": [True]}
-    estimator = PrivateLinearRegression(bounds=BOUNDS, method="adassp", numeric="float")
+    estimator = PrivateLinearRegression(bounds=BOUNDS, method="adassp", arithmetic="float")
     found = [search(grid, estimator, random_state=seed, epsilon=50.0).fit(X, Y).results_[0] for seed in range(150)]
     errors = np.array([result["mean_squared_error"] for result in found])
     stated = found[0]["noise"]

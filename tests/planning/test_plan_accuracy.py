@@ -43,7 +43,7 @@ def test_the_planned_excess_risk_is_the_one_of_fits_on_other_rows(method, epsilo
     best = np.mean((y - joined @ np.linalg.lstsq(joined, y, rcond=None)[0]) ** 2)
     fits = (
         PrivateLinearRegression(
-            epsilon=epsilon, delta="1/n^2", bounds=BOUNDS, method=method, numeric="float", random_state=seed
+            epsilon=epsilon, delta="1/n^2", bounds=BOUNDS, method=method, arithmetic="float", random_state=seed
         ).fit(X, y)
         for seed in range(60)
     )
@@ -59,7 +59,7 @@ def test_the_planned_interval_width_is_the_one_of_a_fit():
         n=50_000, epsilon=3, methods="adaptive", public_table=X, target=y, bounds=BOUNDS, trials=10
     ).rows[0]
     fit = PrivateLinearRegression(
-        epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, numeric="float", random_state=0
+        epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, arithmetic="float", random_state=0
     ).fit(X, y)
     limits = np.asarray(fit.conf_int())[:3]
     width = np.median((limits[:, 1] - limits[:, 0]) * X.std(axis=0) / y.std())
@@ -74,7 +74,7 @@ def test_the_planned_share_of_intervals_is_that_of_the_slopes_of_fits():
     y = np.clip(0.5 * X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(n), -1.5, 1.5)
     given = {"bounds": Bounds(features=[(-1, 1)] + [(0, 1)] * 5, target=(-1.5, 1.5)), "delta": 1e-6}
     planned = plan_accuracy(n=n, epsilon=1.2, methods="adaptive", public_table=X, target=y, trials=trials, **given)
-    model = PrivateLinearRegression(epsilon=1.2, inference=True, numeric="float", **given)
+    model = PrivateLinearRegression(epsilon=1.2, inference=True, arithmetic="float", **given)
     found = [model.set_params(random_state=seed).fit(X, y).inference_ for seed in range(trials)]
     shares = np.isfinite([one.conf_int()[:6, 0] for one in found]).mean(axis=1)
     chance = 3.5 * shares.std() * np.sqrt(2 / trials)

@@ -18,7 +18,7 @@ from .source import Array, RowSource, Total
 from .span import Span
 
 BadRows = Literal["raise", "zero"]
-Numeric = Literal["exact", "float"]
+Arithmetic = Literal["exact", "float"]
 SpanKernel = Callable[..., tuple[Array, ...]]
 
 # Long spans mean few calls, and threads wait for each other in every call; beyond the cache they would be slow again.
@@ -33,7 +33,7 @@ class BoundedRows:
     source: RowSource
     row_map: RowMap
     bad_rows: BadRows = "raise"
-    numeric: Numeric = "float"
+    arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # in how many rows neighbouring data sets may differ
 
     @property
@@ -43,9 +43,9 @@ class BoundedRows:
 
     def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
         """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
-        most = min(_SPAN_ROWS, SPAN_ROWS) if self.numeric == "exact" else _SPAN_ROWS
+        most = min(_SPAN_ROWS, SPAN_ROWS) if self.arithmetic == "exact" else _SPAN_ROWS
         span_rows = max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
-        total = self.source.total(_sum_over_spans, self.row_map, self.numeric, span_rows, kernel, *args)
+        total = self.source.total(_sum_over_spans, self.row_map, self.arithmetic, span_rows, kernel, *args)
         *values, bad = total.values
         check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows)
         return tuple(values)
@@ -66,7 +66,7 @@ def _sum_over_spans(
     features: Array,
     target: Array,
     row_map: RowMap,
-    numeric: Numeric,
+    arithmetic: Arithmetic,
     span_rows: int,
     kernel: SpanKernel,
     *args: Any,
@@ -74,18 +74,18 @@ def _sum_over_spans(
     """Sum a kernel over the spans of one block; the last value is the number of bad rows."""
     sums: tuple[Array, ...] | None = None
     bad_rows = 0
-    if numeric == "exact" and not row_map.norm_is_implied:
+    if arithmetic == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
         features = np.ascontiguousarray(features)
     # Where a column's values lie side by side, so do those of what is made of them: all loops are then long ones.
     order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
     longest = min(span_rows, len(features))
     buffer = scratch("mapped", (longest, row_map.n_features), order)
-    rounded = scratch("rounded", (longest if numeric == "exact" else 0, row_map.n_coordinates), order)
+    rounded = scratch("rounded", (longest if arithmetic == "exact" else 0, row_map.n_coordinates), order)
     for start in range(0, max(len(features), 1), span_rows):
         stop = start + span_rows
         span, bad = bounded_span(features[start:stop], target[start:stop], row_map, buffer)
-        part = kernel(FixedPointSpan.of(span, rounded) if numeric == "exact" else span, *args)
+        part = kernel(FixedPointSpan.of(span, rounded) if arithmetic == "exact" else span, *args)
         sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
         bad_rows += bad
     assert sums is not None

@@ -18,7 +18,7 @@ from .columns import Categorical, Column, Numeric
 from .mapping import FeatureMap
 from .terms import Factor
 
-_NUMERIC = ("low", "high", "missing", "degree", "centre")
+_ARITHMETIC = ("low", "high", "missing", "degree", "centre")
 _CATEGORICAL = ("categories", "unknown", "missing", "drop_first")
 
 
@@ -74,7 +74,7 @@ def _column(where: str, table: Any) -> Column:
         if isinstance(table, dict) and "categories" in table:
             _only(where, table, _CATEGORICAL)
             return Categorical(**table)
-        low, high = _limits(where, table, _NUMERIC)
+        low, high = _limits(where, table, _ARITHMETIC)
         return Numeric(low, high, table.get("missing"))
     except BoundsError as error:
         text = str(error)

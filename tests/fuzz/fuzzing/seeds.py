@@ -188,7 +188,7 @@ def _fitted() -> list[PrivateLinearRegression]:
     named = PrivateLinearRegression(1.0, 1e-6, ranges, random_state=0).fit(rows, target)
     named.feature_names_in_ = np.array(["age", "body mass"], dtype=object)
     return [
-        PrivateLinearRegression(1.0, 1e-6, norms, fit_intercept=False, numeric="float").fit(rows, target),
+        PrivateLinearRegression(1.0, 1e-6, norms, fit_intercept=False, arithmetic="float").fit(rows, target),
         PrivateLinearRegression(1.0, "1/n^2", ranges, method="linmix-dynamic", neighbours="replace-one").fit(
             rows, target
         ),
