@@ -195,7 +195,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         if self.ledger is not None:
             warnings.warn(
                 "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
-                "show it to others, or select by dpols.PrivateSearchCV.",
+                "show it to others, or select by dpols.PrivateGridSearch.",
                 NotPrivateWarning,
                 stacklevel=2,
             )

@@ -14,8 +14,8 @@ from dpols import (
     Bounds,
     BudgetLedger,
     PaidBounds,
+    PrivateGridSearch,
     PrivateLinearRegression,
-    PrivateSearchCV,
     read,
     release_sketch,
 )
@@ -141,7 +141,7 @@ def test_sketches(ledger):
 @pytest.mark.parametrize("row", range(12))
 def test_searches_look_at_all_rows_before_the_first_fit(ledger, row):
     bad = with_cell(np.nan, row=row)
-    search = PrivateSearchCV(
+    search = PrivateGridSearch(
         PrivateLinearRegression(bounds=BOUNDS), {"method": ["adassp", "ihm"]}, epsilon=0.3, delta=1e-8, ledger=ledger
     )
     fails(ledger, lambda: search.fit(bad[:, :2], bad[:, 2]), DataError)
