@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpols.data import ArraySource, BoundedRows, Bounds
-from dpols.data.rows import Numeric
+from dpols.data.rows import Arithmetic
 from dpols.data.threads import one_blas_thread, worker_count
 from dpols.estimators import PrivateLinearRegression
 from dpols.statistics import clipped_gradient, gram
@@ -62,14 +62,16 @@ def measure(n: int, d: int, *, method: str, repeats: int) -> ExactRow:
     features, target = make_data(n, d)
     bounds = Bounds(x_norm=1.0, y_abs=1.0)
     seconds: dict[str, list[float]] = {}
-    numerics: tuple[Numeric, ...] = ("exact", "float")
+    arithmetics: tuple[Arithmetic, ...] = ("exact", "float")
     for _ in range(repeats):
-        for numeric in numerics:
-            model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, method=method, numeric=numeric)
-            _timed(seconds, f"fit {numeric}", partial(model.fit, features, target))
+        for arithmetic in arithmetics:
+            model = PrivateLinearRegression(
+                1.0, "1/n^2", bounds, fit_intercept=False, method=method, arithmetic=arithmetic
+            )
+            _timed(seconds, f"fit {arithmetic}", partial(model.fit, features, target))
             row_map = bounds.row_map(n_features=d, columns=None, fit_intercept=False)
-            rows = BoundedRows(ArraySource(features, target), row_map, numeric=numeric)
-            _timed(seconds, f"passes {numeric}", partial(_passes, rows, d))
+            rows = BoundedRows(ArraySource(features, target), row_map, arithmetic=arithmetic)
+            _timed(seconds, f"passes {arithmetic}", partial(_passes, rows, d))
     median = {name: statistics.median(times) for name, times in seconds.items()}
     return ExactRow(
         rows=n,

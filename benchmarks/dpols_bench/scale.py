@@ -134,15 +134,16 @@ def in_memory(size: Size, quick: bool) -> Iterator[Line]:
     goals = {"float": size.float_goal, **({} if size.exact_goal is None else {"exact": size.exact_goal})}
     bounds = Bounds(x_norm=1.0, y_abs=1.0)
     contenders: dict[str, Callable[[], object]] = {
-        numeric: partial(model(bounds, numeric, fit_intercept=False).fit, features, target) for numeric in goals
+        arithmetic: partial(model(bounds, arithmetic, fit_intercept=False).fit, features, target)
+        for arithmetic in goals
     }
     contenders["sklearn"] = partial(LinearRegression(fit_intercept=False).fit, features, target)
     seconds = median_seconds(contenders, 3 if quick else 5)
     least = n * d * d / operations_per_second() + ITERATIONS * features.nbytes / bytes_per_second()
-    for numeric, goal in goals.items():
-        what = f"{n:,} x {d} in memory, {numeric}"
-        yield Line(what, seconds[numeric], "scikit-learn LinearRegression", seconds["sklearn"], goal)
-        yield Line(what, seconds[numeric], f"one Gram matrix and {ITERATIONS} reads at full speed", least)
+    for arithmetic, goal in goals.items():
+        what = f"{n:,} x {d} in memory, {arithmetic}"
+        yield Line(what, seconds[arithmetic], "scikit-learn LinearRegression", seconds["sklearn"], goal)
+        yield Line(what, seconds[arithmetic], f"one Gram matrix and {ITERATIONS} reads at full speed", least)
 
 
 def in_files(folder: Path, quick: bool) -> Iterator[Line]:
@@ -150,16 +151,16 @@ def in_files(folder: Path, quick: bool) -> Iterator[Line]:
     shapes = ((100_000, 20), (400_000, 20)) if quick else scale_files.SHAPES
     rows = scale_files.run(folder, quick=quick, shapes=shapes)
     for r in rows:
-        what = f"{r['rows']:,} x {r['features']} Parquet, {r['numeric']}"
+        what = f"{r['rows']:,} x {r['features']} Parquet, {r['arithmetic']}"
         reads = ITERATIONS + 1  # a Gram matrix and the gradients one by one, though a fit needs one pass less
         yield Line(what, r["fit"], f"decoding alone, {reads} times", reads * r["decode"], 2.0)
         yield Line(what, r["fit"], f"decoding alone, {r['passes']} times", r["passes"] * r["decode"])
         if r["peak_mb"] is not None:
             yield Line(what, r["peak_mb"], "memory limit", _MEMORY_MB, 1.0, "MB")
-    for numeric in ("exact", "float"):
-        small, *_, large = (r for r in rows if r["numeric"] == numeric)
+    for arithmetic in ("exact", "float"):
+        small, *_, large = (r for r in rows if r["arithmetic"] == arithmetic)
         if small["peak_mb"] is not None and large["peak_mb"] is not None:
-            what = f"{large['rows']:,} x {large['features']} Parquet, {numeric}"
+            what = f"{large['rows']:,} x {large['features']} Parquet, {arithmetic}"
             against = f"memory at {small['rows']:,} rows"
             yield Line(what, large["peak_mb"], against, small["peak_mb"], _GROWTH, "MB")
 
@@ -168,27 +169,27 @@ def on_dask(folder: Path, quick: bool) -> Iterator[Line]:
     """Compare a fit by the workers of Dask with one by the threads of this process on the same row groups."""
     path, shape = _table(folder, quick)
     with scale_engines.dask_client() as client:
-        for numeric in ("exact", "float"):
-            seconds = scale_engines.dask_seconds(path, client, partial(_fit, numeric), 1 if quick else 3)
+        for arithmetic in ("exact", "float"):
+            seconds = scale_engines.dask_seconds(path, client, partial(_fit, arithmetic), 1 if quick else 3)
             plain = seconds.pop("threads")
             for name, value in seconds.items():
                 goal = 1.5 if name == "Dask, row groups" else None
-                yield Line(f"{shape} {name}, {numeric}", value, "threads, row groups", plain, goal)
+                yield Line(f"{shape} {name}, {arithmetic}", value, "threads, row groups", plain, goal)
 
 
 def on_spark(folder: Path, quick: bool) -> Iterator[Line]:
     """Compare a fit on a cached Spark table with MLlib's LinearRegression on it."""
     path, shape = _table(folder, quick)
     with scale_engines.spark_session() as session:
-        for numeric in ("exact", "float"):
-            seconds = scale_engines.spark_seconds(path, session, partial(_fit, numeric), 1)
-            what = f"{shape} Spark, cached, {numeric}"
+        for arithmetic in ("exact", "float"):
+            seconds = scale_engines.spark_seconds(path, session, partial(_fit, arithmetic), 1)
+            what = f"{shape} Spark, cached, {arithmetic}"
             yield Line(what, seconds["table"], "MLlib LinearRegression", seconds["mllib"], 2.0)
-            what = f"{shape} Spark, row groups, {numeric}"
+            what = f"{shape} Spark, row groups, {arithmetic}"
             yield Line(what, seconds["row groups"], "threads, row groups", seconds["threads"])
 
 
-def model(bounds: Bounds, numeric: Any, *, fit_intercept: bool = True) -> PrivateLinearRegression:
+def model(bounds: Bounds, arithmetic: Any, *, fit_intercept: bool = True) -> PrivateLinearRegression:
     """Return the estimator that is measured."""
     return PrivateLinearRegression(
         epsilon=1.0,
@@ -196,7 +197,7 @@ def model(bounds: Bounds, numeric: Any, *, fit_intercept: bool = True) -> Privat
         bounds=bounds,
         fit_intercept=fit_intercept,
         method="ihm",
-        numeric=numeric,
+        arithmetic=arithmetic,
         options={"n_iterations": ITERATIONS},
     )
 
@@ -219,11 +220,11 @@ def _square_sum(block: Any) -> float:
     return float(block @ block)
 
 
-def _fit(numeric: str, *data: Any) -> object:
+def _fit(arithmetic: str, *data: Any) -> object:
     """Fit a table that `scale_files.make_file` made, be it a source or a table of an engine."""
     columns = [name for name in data[0].columns if name != "y"]
     bounds = Bounds(features=dict.fromkeys(columns, (-1.0, 1.0)), target=(-3.0, 3.0))
-    return model(bounds, numeric).fit(*data)
+    return model(bounds, arithmetic).fit(*data)
 
 
 def _table(folder: Path, quick: bool) -> tuple[Path, str]:

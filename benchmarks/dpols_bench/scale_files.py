@@ -36,7 +36,7 @@ class FileRow:
     kind: str
     rows: int
     features: int
-    numeric: str
+    arithmetic: str
     file_mb: float
     decode: float
     gram: float
@@ -61,22 +61,22 @@ def run(
         for n_rows, n_features in shapes or (QUICK_SHAPES if quick else SHAPES):
             progress(f"making {n_rows:,} x {n_features} {suffix}")
             path = make_file(folder, n_rows, n_features, suffix=suffix)
-            for numeric in ("exact", "float"):
-                progress(f"{n_rows:,} x {n_features} {suffix}, {numeric}")
-                rows.append(measure(path, numeric=numeric, repeats=1 if quick else 3))
+            for arithmetic in ("exact", "float"):
+                progress(f"{n_rows:,} x {n_features} {suffix}, {arithmetic}")
+                rows.append(measure(path, arithmetic=arithmetic, repeats=1 if quick else 3))
     return rows
 
 
 def render(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of plain text."""
     lines = [
-        f"{'file':<8} {'rows':>10} {'d':>4} {'MB':>6} {'numeric':<7} {'decode s':>8} {'Gram s':>7} {'gradient s':>10} "
+        f"{'file':<8} {'rows':>10} {'d':>4} {'MB':>6} {'sums':<7} {'decode s':>8} {'Gram s':>7} {'gradient s':>10} "
         f"{'fit s':>7} {'passes':>6} {'Mrows/s':>7} {'of decode':>9} {'peak MB':>7}"
     ]
     for r in rows:
         peak = "n/a" if r["peak_mb"] is None else f"{r['peak_mb']:.0f}"
         lines.append(
-            f"{r['kind']:<8} {r['rows']:>10} {r['features']:>4} {r['file_mb']:>6.0f} {r['numeric']:<7} "
+            f"{r['kind']:<8} {r['rows']:>10} {r['features']:>4} {r['file_mb']:>6.0f} {r['arithmetic']:<7} "
             f"{r['decode']:>8.3f} {r['gram']:>7.3f} {r['gradient']:>10.3f} {r['fit']:>7.3f} {r['passes']:>6} "
             f"{r['rows'] * r['passes'] / r['fit'] / 1e6:>7.2f} {r['pass_speed']:>9.2f} {peak:>7}"
         )
@@ -87,10 +87,10 @@ def render(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def measure(path: Path, *, numeric: str = "exact", repeats: int = 3) -> dict[str, Any]:
+def measure(path: Path, *, arithmetic: str = "exact", repeats: int = 3) -> dict[str, Any]:
     """Return one row of results for a file that `make_file` made."""
-    speeds = in_new_process(_speeds, path, numeric, repeats)
-    peak = in_new_process(_peak_mb, path, numeric)
+    speeds = in_new_process(_speeds, path, arithmetic, repeats)
+    peak = in_new_process(_peak_mb, path, arithmetic)
     return asdict(FileRow(**speeds, peak_mb=peak))
 
 
@@ -133,17 +133,17 @@ def _decoded(task: FileTask) -> int:
     return sum(len(batch) for batch in batches)
 
 
-def _speeds(path: Path, numeric: Any, repeats: int) -> dict[str, Any]:
+def _speeds(path: Path, arithmetic: Any, repeats: int) -> dict[str, Any]:
     passes = []
     source = read(path, target=_TARGET, progress=lambda number, rows, n_rows: passes.append(number))
     row_map = _bounds(source).row_map(n_features=source.n_features, columns=source.columns, fit_intercept=True)
-    rows = BoundedRows(source, row_map, "raise", numeric)
+    rows = BoundedRows(source, row_map, "raise", arithmetic)
     theta = np.full((1, row_map.n_coordinates), 0.1)
     work: dict[str, Callable[[], object]] = {
         "decode": lambda: decode(source),
         "gram": lambda: gram(rows),
         "gradient": lambda: clipped_gradient(rows, theta, residual_bound=1.0),
-        "fit": lambda: _model(source, numeric).fit(source),
+        "fit": lambda: _model(source, arithmetic).fit(source),
     }
     work["decode"]()  # the first pass reads from the disk, the others from the system's cache
     seconds: dict[str, list[float]] = {name: [] for name in work}
@@ -159,7 +159,7 @@ def _speeds(path: Path, numeric: Any, repeats: int) -> dict[str, Any]:
         "kind": path.suffix.removeprefix("."),
         "rows": source.n_rows,
         "features": source.n_features,
-        "numeric": numeric,
+        "arithmetic": arithmetic,
         "file_mb": path.stat().st_size / 1e6,
         **median,
         "passes": n_passes,
@@ -167,9 +167,9 @@ def _speeds(path: Path, numeric: Any, repeats: int) -> dict[str, Any]:
     }
 
 
-def _peak_mb(path: Path, numeric: str) -> float | None:
+def _peak_mb(path: Path, arithmetic: str) -> float | None:
     source = read(path, target=_TARGET)
-    _model(source, numeric).fit(source)
+    _model(source, arithmetic).fit(source)
     try:
         with open("/proc/self/status") as file:
             return next(int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("VmHWM"))
@@ -177,8 +177,8 @@ def _peak_mb(path: Path, numeric: str) -> float | None:
         return None
 
 
-def _model(source: FileSource, numeric: Any) -> PrivateLinearRegression:
-    return PrivateLinearRegression(epsilon=1.0, delta=1e-9, bounds=_bounds(source), method="ihm", numeric=numeric)
+def _model(source: FileSource, arithmetic: Any) -> PrivateLinearRegression:
+    return PrivateLinearRegression(epsilon=1.0, delta=1e-9, bounds=_bounds(source), method="ihm", arithmetic=arithmetic)
 
 
 def _bounds(source: FileSource) -> Bounds:

@@ -100,15 +100,15 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
     features, target = make_data(n, d)
     norms, ranges = Bounds(x_norm=1.0, y_abs=1.0), Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0)
 
-    def private(bounds: Bounds = norms, numeric: Literal["exact", "float"] = "float", **more: Any) -> object:
-        model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, numeric=numeric, **more)
+    def private(bounds: Bounds = norms, arithmetic: Literal["exact", "float"] = "float", **more: Any) -> object:
+        model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, arithmetic=arithmetic, **more)
         return model.fit(features, target)
 
     plan = ihm.plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
     contenders: dict[str, Callable[[], object]] = {
         "default": private,
         "default_feature_bounds": lambda: private(ranges),
-        "default_exact": lambda: private(numeric="exact"),
+        "default_exact": lambda: private(arithmetic="exact"),
         "ihm": lambda: private(method="ihm"),
         "linear_regression": lambda: LinearRegression(fit_intercept=False).fit(features, target),
         "ridge_cholesky": lambda: Ridge(fit_intercept=False, solver="cholesky").fit(features, target),
@@ -216,7 +216,7 @@ def peak_memory_share(n: int, d: int, *, feature_bounds: bool) -> float | None:
 def _send_peak(sender: Any, n: int, d: int, feature_bounds: bool) -> None:
     features, target = make_data(n, d)
     bounds = Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0) if feature_bounds else Bounds(x_norm=1.0, y_abs=1.0)
-    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds, method="ihm", numeric="float")
+    model = PrivateLinearRegression(epsilon=1.0, delta="1/n^2", bounds=bounds, method="ihm", arithmetic="float")
     model.fit(features[:100], target[:100])  # imports and thread pools are not the fit's
     try:
         with open("/proc/self/clear_refs", "w") as file:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .data import Bounds, read
     from .errors import BudgetExceeded, DpolsError
     from .estimators import PrivateLinearRegression
-    from .feature_map import Categorical, Factor, FeatureMap, Numeric
+    from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
     from .formula import ols
     from .ledger import BudgetLedger
     from .named_estimators import (
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         SheffetRegression,
     )
     from .paid_bounds import PaidBounds
-    from .planning import plan_accuracy, which_epsilon, which_n
+    from .planning import plan_accuracy, required_epsilon, required_rows
     from .privacy import PrivacyBudget
-    from .private_search import PrivateSearchCV
+    from .private_search import PrivateGridSearch
     from .report import PrivacyReport
     from .sketching import PrivateSketch, release_sketch
 
@@ -50,15 +50,15 @@ _HOME = {
     "Bounds": ".data",
     "BudgetLedger": ".ledger",
     **dict.fromkeys(("BudgetExceeded", "DpolsError"), ".errors"),
-    **dict.fromkeys(("Categorical", "Factor", "FeatureMap", "Numeric"), ".feature_map"),
+    **dict.fromkeys(("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"), ".feature_map"),
     "PaidBounds": ".paid_bounds",
     "PrivacyBudget": ".privacy",
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
-    "PrivateSearchCV": ".private_search",
+    "PrivateGridSearch": ".private_search",
     "PrivateSketch": ".sketching",
     "ols": ".formula",
-    **dict.fromkeys(("plan_accuracy", "which_epsilon", "which_n"), ".planning"),
+    **dict.fromkeys(("plan_accuracy", "required_epsilon", "required_rows"), ".planning"),
     "read": ".data",
     "release_sketch": ".sketching",
 }
@@ -70,7 +70,7 @@ __all__ = [
     "Bounds",
     "BudgetExceeded",
     "BudgetLedger",
-    "Categorical",
+    "CategoricalColumn",
     "DPGDRegression",
     "DpolsError",
     "DynamicLinMixRegression",
@@ -78,12 +78,12 @@ __all__ = [
     "FeatureMap",
     "IHMRegression",
     "LinMixRegression",
-    "Numeric",
+    "NumericColumn",
     "PaidBounds",
     "PrivacyBudget",
     "PrivacyReport",
+    "PrivateGridSearch",
     "PrivateLinearRegression",
-    "PrivateSearchCV",
     "PrivateSketch",
     "SheffetRegression",
     "__version__",
@@ -92,8 +92,8 @@ __all__ = [
     "privacy",
     "read",
     "release_sketch",
-    "which_epsilon",
-    "which_n",
+    "required_epsilon",
+    "required_rows",
 ]
 
 
@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``import dpols`` stays light."""
     if name in _HOME:
         value = getattr(import_module(_HOME[name], __name__), name)
-    elif name in ("privacy", "errors", "algorithms", "data", "reference", "utility"):
+    elif name in ("privacy", "errors", "algorithms", "data", "reference", "theory"):
         value = import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

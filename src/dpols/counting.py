@@ -14,7 +14,7 @@ import numpy as np
 
 from .data import BoundedRows, RowSource
 from .data.fixed_point import ONE, FixedPointSpan
-from .data.rows import BadRows, Numeric, check_total
+from .data.rows import Arithmetic, BadRows, check_total
 from .data.source import Array
 from .data.span import Span, count_between
 from .statistics import Statistic, per_unit
@@ -26,7 +26,7 @@ class UnboundedRows:
 
     source: RowSource
     bad_rows: BadRows = "raise"
-    numeric: Numeric = "float"
+    arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
 
 
@@ -40,7 +40,7 @@ def value_counts(rows: UnboundedRows, edges: Sequence[Array], *, by_norm: bool =
     total = rows.source.total(_value_counts, tuple(edges), by_norm)
     counts, bad = total.values
     check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
-    return per_unit(_counted(counts, rows.numeric, len(edges)), rows.rows_per_unit)
+    return per_unit(_counted(counts, rows.arithmetic, len(edges)), rows.rows_per_unit)
 
 
 def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
@@ -49,12 +49,12 @@ def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     One row moves one of the counts, by 1; rows without any length, such as the zero row, are not counted.
     """
     (counts,) = rows.total(_norm_counts, rows.row_map.n_features, edges)
-    return per_unit(_counted(counts, rows.numeric, 1), rows.rows_per_unit)
+    return per_unit(_counted(counts, rows.arithmetic, 1), rows.rows_per_unit)
 
 
-def _counted(counts: Array, numeric: Numeric, columns: int) -> Statistic:
+def _counted(counts: Array, arithmetic: Arithmetic, columns: int) -> Statistic:
     """Wrap counts; in exact arithmetic they are held in steps of 2^-20, so that rounding their noise costs nothing."""
-    if numeric == "float":
+    if arithmetic == "float":
         return Statistic(counts.astype(np.float64), math.sqrt(columns))
     # A whole number whose square is at least columns * 2^40.
     root = math.isqrt(columns * int(ONE) ** 2 - 1) + 1

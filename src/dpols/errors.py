@@ -52,7 +52,7 @@ class MissingExtraError(DpolsError, ImportError):
         super().__init__(f"{package} is not installed. Install it, in a clone of dpols, with: pip install '.[{extra}]'")
 
 
-class NumericWarning(UserWarning):
+class ArithmeticWarning(UserWarning):
     """A fit runs in floating point, where the guarantee holds in the real-number model only."""
 
 

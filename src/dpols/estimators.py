@@ -56,7 +56,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         Whether to fit an intercept.
     method : str, default="adaptive"
         Name of the algorithm.
-    numeric : "auto", "exact" or "float", default="auto"
+    arithmetic : "auto", "exact" or "float", default="auto"
         Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds of
         the program that runs. "float": faster for many features, private in the real-number model only. "auto": exact
         up to 128 coefficients where the method has an exact form, else float with a warning.
@@ -126,7 +126,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
         method: str = "adaptive",
-        numeric: Literal["auto", "exact", "float"] = "auto",
+        arithmetic: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",
         options: Mapping[str, Any] | None = None,
@@ -144,7 +144,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.method = method
-        self.numeric = numeric
+        self.arithmetic = arithmetic
         self.accounting = accounting
         self.neighbours = neighbours
         self.options = options
@@ -195,7 +195,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         if self.ledger is not None:
             warnings.warn(
                 "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
-                "show it to others, or select by dpols.PrivateSearchCV.",
+                "show it to others, or select by dpols.PrivateGridSearch.",
                 NotPrivateWarning,
                 stacklevel=2,
             )
@@ -298,7 +298,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             feature_map=getattr(self, "feature_map", None),  # the estimators of one method have none
             fit_intercept=bool(self.fit_intercept),
             method=self.method,
-            numeric=self.numeric,
+            arithmetic=self.arithmetic,
             accounting=self.accounting,
             neighbours=self.neighbours,
             options=self.options,

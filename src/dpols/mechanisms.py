@@ -135,7 +135,7 @@ class Channel:
         Whole-numbered statistics only: in floating point the last bits of a row tell which data it cannot come from.
         """
         if not gram.exact:
-            raise ParameterError("the rows of a sketch are released in exact arithmetic only; use numeric='exact'.")
+            raise ParameterError("the rows of a sketch are released in exact arithmetic only; use arithmetic='exact'.")
         known = self._record_sketch(gram, rows, floor, certain)
         lifts = _whole_numbered_shifts(gram, floor, known)
         drawn = [
@@ -205,7 +205,9 @@ def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
     error = _EIGENVALUE_ERROR * gram.sensitivity
     nearest = round(0.5 * lower + 0.5 * upper)
     if not max(upper - nearest, nearest - lower) <= 0.5 * error:
-        raise DataError("an eigenvalue cannot be certified in double precision; use numeric='float' for so many rows.")
+        raise DataError(
+            "an eigenvalue cannot be certified in double precision; use arithmetic='float' for so many rows."
+        )
     # The true eigenvalue moves by the Gram matrix's sensitivity, each certified value is off by at most half the error.
     return Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.unit), error
 

@@ -17,7 +17,7 @@ from .feature_map import FeatureMap
 from .ledger import BudgetLedger
 from .paid_bounds import PaidBounds
 
-Numeric = Literal["auto", "exact", "float"]
+Arithmetic = Literal["auto", "exact", "float"]
 Accounting = Literal["exact", "paper"]
 Relation = Literal["zero-out", "replace-one"]
 BadRows = Literal["raise", "zero"]
@@ -118,7 +118,7 @@ class IHMRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -153,7 +153,7 @@ class AdaptiveIHMRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -186,7 +186,7 @@ class LinMixRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -217,7 +217,7 @@ class DynamicLinMixRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -248,7 +248,7 @@ class AdaSSPRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -279,7 +279,7 @@ class BoostedAdaSSPRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -311,7 +311,7 @@ class DPGDRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",
@@ -342,7 +342,7 @@ class SheffetRegression(OneMethodRegression):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        numeric: Numeric = "auto",
+        arithmetic: Arithmetic = "auto",
         accounting: Accounting = "exact",
         neighbours: Relation = "zero-out",
         bad_rows: BadRows = "raise",

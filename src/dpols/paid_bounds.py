@@ -168,7 +168,7 @@ def _norm(
     source = rows.source
     row_map = bounds.row_map(n_features=source.n_features, columns=source.columns, fit_intercept=fit_intercept)
     edges = _evenly((0.0, math.sqrt(source.n_features)), _NORM_BINS)
-    bounded = BoundedRows(source, row_map, rows.bad_rows, rows.numeric, rows.rows_per_unit)
+    bounded = BoundedRows(source, row_map, rows.bad_rows, rows.arithmetic, rows.rows_per_unit)
     counts = channel.gaussian(norm_counts(bounded, edges[:-1] / row_map.row_norm), multiplier=multiplier)[0]
     return _without_tails(counts, edges, tail, multiplier)[1]
 

@@ -40,7 +40,7 @@ _ORIGINS = {
     "paid": "Bounds that this fit paid for, private quantiles",
     "data": "Bounds READ FROM THE DATA",
 }
-_NUMERIC = {
+_ARITHMETIC = {
     "exact": "exact: the guarantee holds of the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
 }
@@ -73,7 +73,7 @@ class PrivacyReport:
     method: str
     title: str
     reference: str
-    numeric: str
+    arithmetic: str
     seeded: bool
     accounting: str
     relation: str
@@ -148,9 +148,9 @@ class PrivacyReport:
         return f"{_ORIGINS[self.bounds_origin]}; values outside are clipped"
 
     @property
-    def numeric_in_words(self) -> str:
+    def arithmetic_in_words(self) -> str:
         """The arithmetic of the run and what it means for the guarantee."""
-        return _NUMERIC.get(self.numeric, self.numeric)
+        return _ARITHMETIC.get(self.arithmetic, self.arithmetic)
 
     @property
     def relation_in_words(self) -> str:
@@ -173,7 +173,7 @@ class PrivacyReport:
             lines.insert(0, self.alarm)
         lines += [
             *self.cautions,
-            f"Numeric mode   {self.numeric_in_words}",
+            f"Arithmetic     {self.arithmetic_in_words}",
             f"Method         {self.title} ({self.method}), {self.accounting} accounting",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, {self.spent_in_words}",
@@ -306,7 +306,7 @@ def _relation(value: Any) -> str:
 
 # How each field of a report is read, and checked to be what its text and its JSON need.
 _READ: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("method", "title", "reference", "numeric", "accounting", "verdict", "verdict_reason"), text),
+    **dict.fromkeys(("method", "title", "reference", "arithmetic", "accounting", "verdict", "verdict_reason"), text),
     "relation": _relation,
     "seeded": flag,
     "staged": flag,

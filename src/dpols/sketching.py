@@ -35,7 +35,7 @@ from .privacy import (
 )
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
-from .report import _NUMERIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
+from .report import _ARITHMETIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -120,7 +120,7 @@ def release_sketch(
             )
     columns = source.columns or tuple(f"x{i}" for i in range(source.n_features))
     report = SketchReport(
-        numeric="exact",
+        arithmetic="exact",
         seeded=bits[0].seeded,
         relation=str(relation),
         asked=budget,
@@ -264,7 +264,7 @@ class PrivateSketch:
 class SketchReport:
     """Asked, spent, released and assumed."""
 
-    numeric: str
+    arithmetic: str
     seeded: bool
     relation: str
     asked: PrivacyBudget
@@ -298,7 +298,7 @@ class SketchReport:
         if self.seeded:
             lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
         lines += [
-            f"Numeric mode   {_NUMERIC[self.numeric]}",
+            f"Arithmetic     {_ARITHMETIC[self.arithmetic]}",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
             f"Certified      delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic",

@@ -191,7 +191,7 @@ class WhitenedRows:
 def whiten(rows: BoundedRows, metric: Array) -> WhitenedRows:
     """Return the rows in the coordinates M'x for each trial's M, which is public."""
     trials, d, _ = metric.shape
-    if rows.numeric == "float":
+    if rows.arithmetic == "float":
         numbered = rows.numbered(_lengths, metric, width=2 * d)
         return WhitenedRows(numbered, metric, metric.swapaxes(1, 2), np.zeros((trials, d)))
     flat, exponents = quantised(metric.swapaxes(1, 2).reshape(-1, d))
@@ -202,7 +202,7 @@ def whiten(rows: BoundedRows, metric: Array) -> WhitenedRows:
 
 def on_grid(rows: BoundedRows, theta: Array) -> Array:
     """Return the points near theta at which the rows' arithmetic computes whitened gradients."""
-    if rows.numeric == "float":
+    if rows.arithmetic == "float":
         return theta
     numbers, exponent = grid_point(theta)
     return np.asarray(numbers * 2.0 ** -exponent[:, None])
@@ -235,7 +235,7 @@ def whitened_gram(rows: WhitenedRows, *, limit: Array) -> Statistic:
     entry is rounded down to 2^-40 of that, which adds at most d such steps.
     """
     d = rows.metric.shape[-1]
-    if rows.bounded.numeric == "float":
+    if rows.bounded.arithmetic == "float":
         (sums,) = rows.numbered.total(_shortened_gram, limit, width=2 * d)
         inside = rows.metric.swapaxes(1, 2) @ sums @ rows.metric
         return Statistic(inside / np.square(limit)[:, None, None], 1.0, np.square(limit))
@@ -273,7 +273,7 @@ def whitened_gradient_and_counts(
 
 def _grid_point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     """Return theta as the kernels of whitened gradients take it."""
-    return grid_point(theta) if rows.numeric == "exact" else (theta,)
+    return grid_point(theta) if rows.arithmetic == "exact" else (theta,)
 
 
 def _in_metric(rows: WhitenedRows, sums: tuple[Array, ...], point: tuple[Array, ...], limit: Array) -> Statistic:
@@ -324,12 +324,12 @@ def _floor(number: int, divisor: int, power: int) -> int:
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     """Return theta as the kernels of the rows' arithmetic take it."""
-    return quantised(theta) if rows.numeric == "exact" else (theta,)
+    return quantised(theta) if rows.arithmetic == "exact" else (theta,)
 
 
 def _counted(rows: BoundedRows, counts: Array) -> Statistic:
     """Wrap counts; whole-numbered ones are held in steps of 2^-20, so that rounding their noise costs nothing."""
-    steps = ONE if rows.numeric == "exact" else 1.0
+    steps = ONE if rows.arithmetic == "exact" else 1.0
     return Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
 
 

@@ -99,8 +99,8 @@ def _cost(report: PrivacyReport) -> Iterator[Finding]:
     yield Finding("epsilon spent", holds, f"{stated:.6g} in the report, {epsilon:.6g} {how}")
     within = stated <= asked.epsilon * (1.0 + _ROUNDING)
     yield Finding("epsilon within what was asked", within, f"{stated:.6g} of {asked.epsilon:.6g}")
-    if (report.numeric == "exact") != (report.certified_delta is not None):
-        yield Finding("certified delta", False, f"does not belong to numeric mode {report.numeric!r}, or is missing")
+    if (report.arithmetic == "exact") != (report.certified_delta is not None):
+        yield Finding("certified delta", False, f"does not belong to arithmetic {report.arithmetic!r}, or is missing")
     elif report.certified_delta is not None:
         yield _certificate(report, relation)
 

@@ -27,10 +27,10 @@ def plan_of(
     return ALGORITHMS[method].plan(budget, n_rows=n_rows, n_features=n_features, accounting=accounting, **options)
 
 
-def bounded(X: np.ndarray, y: np.ndarray, *, numeric: Any = "float") -> BoundedRows:
+def bounded(X: np.ndarray, y: np.ndarray, *, arithmetic: Any = "float") -> BoundedRows:
     """Rows of norm at most 1 and targets in [-1, 1], which map to themselves."""
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=X.shape[1], columns=None, fit_intercept=False)
-    return BoundedRows(ArraySource(X, y), row_map, "raise", numeric)
+    return BoundedRows(ArraySource(X, y), row_map, "raise", arithmetic)
 
 
 def easy_problem(n_rows: int = 20_000, n_features: int = 5, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 
 from dpols.errors import ParameterError
 from dpols.privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, epsilon_of
-from dpols.utility import (
+from dpols.theory import (
     ClosedFormWarning,
     adassp_guarantee,
     best_iterations,

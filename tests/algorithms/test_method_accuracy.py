@@ -21,11 +21,11 @@ every_accounted = pytest.mark.parametrize(("method", "accounting"), ACCOUNTED, i
 
 
 @every_accounted
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_a_large_budget_comes_within_five_percent_of_least_squares(method, accounting, numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_a_large_budget_comes_within_five_percent_of_least_squares(method, accounting, arithmetic):
     X, y = easy_problem()
     plan = plan_of(method, 1000.0, accounting=accounting, **PATIENT.get(method, {}))
-    fit = ALGORITHMS[method].run(bounded(X, y, numeric=numeric), plan, streams(0, 3))
+    fit = ALGORITHMS[method].run(bounded(X, y, arithmetic=arithmetic), plan, streams(0, 3))
     best = loss(X, y, minimum_norm_least_squares(X, y))
     assert loss(X, y, np.zeros(5)) > 3.0 * best
     for theta in fit.theta:
@@ -83,14 +83,14 @@ DEGENERATE = {
 
 
 @every_accounted
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize("data", DEGENERATE.values(), ids=DEGENERATE)
 @pytest.mark.filterwarnings("error")
-def test_whatever_the_data_the_output_and_its_evidence_are_numbers(method, accounting, numeric, data):
+def test_whatever_the_data_the_output_and_its_evidence_are_numbers(method, accounting, arithmetic, data):
     X, y = data(np.random.default_rng(0))
     for epsilon in (0.01, 1.0, 1e4):
         plan = plan_of(method, epsilon, accounting=accounting, n_rows=len(X), n_features=4)
-        fit = ALGORITHMS[method].run(bounded(X, y, numeric=numeric), plan, streams(1, 2))
+        fit = ALGORITHMS[method].run(bounded(X, y, arithmetic=arithmetic), plan, streams(1, 2))
         assert np.isfinite(fit.theta).all()
         evidence = ALGORITHMS[method].evidence(plan, fit, 1, 0.5)
         assert np.isfinite(evidence.noise_covariance).all()

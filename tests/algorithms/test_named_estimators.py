@@ -118,6 +118,6 @@ def test_a_wrong_option_is_named():
         dpols.DPGDRegression(n_steps=3)
 
 
-@parametrize_with_checks([NAMED[name](**BUDGET, numeric="float") for name in ("adassp", "linmix-dynamic")])
+@parametrize_with_checks([NAMED[name](**BUDGET, arithmetic="float") for name in ("adassp", "linmix-dynamic")])
 def test_scikit_learn_finds_nothing_wrong(estimator, check):
     check(estimator)

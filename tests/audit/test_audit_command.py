@@ -30,7 +30,7 @@ def test_json_and_picture_are_kept(dpols, tmp_path):
     assert found == json.loads((tmp_path / "found" / "audit.json").read_text())
     assert (tmp_path / "found" / "audit.png").read_bytes().startswith(b"\x89PNG")
     assert {"claimed_epsilon", "exact_epsilon", "lower_bound", "runs"} <= found.keys()
-    assert (found["claimed_epsilon"], found["runs"], found["numeric"], found["holds"]) == (4.0, 400, "float", True)
+    assert (found["claimed_epsilon"], found["runs"], found["arithmetic"], found["holds"]) == (4.0, 400, "float", True)
     assert {audit["name"] for audit in found["audits"]} >= {"ihm, data A", "ihm, data B", "gaussian", "mix_gram"}
     for audit in found["audits"]:
         assert audit["lower_bound"] == max(audit["lower_bound_remove"], audit["lower_bound_add"])
@@ -39,7 +39,7 @@ def test_json_and_picture_are_kept(dpols, tmp_path):
 
 def test_a_table_is_printed(dpols, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    code, out = dpols("audit", "--runs", "100", "--method", "adassp", "--numeric", "exact")
+    code, out = dpols("audit", "--runs", "100", "--method", "adassp", "--arithmetic", "exact")
     assert code == 0
     assert "exact arithmetic" in out
     assert "adassp, data B" in out

@@ -22,12 +22,12 @@ FLOOR = 1.0 + least_noise(lambda excess: [MixingRelease(SKETCH_SIZE, 1.0 + exces
 class OfUnits(Subject):
     """Data whose first two rows are one unit, which the neighbour lacks; the other rows are units of their own."""
 
-    def neighbours(self, numeric):
+    def neighbours(self, arithmetic):
         row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
         ids = ["own", "own", *range(len(self.data[1]) - 2)]
         sides = (self.data, without_row(*self.data, np.array([0, 1])))
         sources = [source_of_units(ArraySource(*side), ids, max_rows=2, bad_rows="zero") for side in sides]
-        return tuple(BoundedRows(source, row_map, "zero", numeric, 2) for source in sources)
+        return tuple(BoundedRows(source, row_map, "zero", arithmetic, 2) for source in sources)
 
 
 def data(equal: bool):

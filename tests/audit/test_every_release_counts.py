@@ -35,13 +35,13 @@ def same(first, second):
     )
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_every_release_of_a_run_has_a_part_in_its_result(method, numeric):
+def test_every_release_of_a_run_has_a_part_in_its_result(method, arithmetic):
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-0.5, 0.5, (N_ROWS, WIDTH)), rng.uniform(-1.0, 1.0, N_ROWS)
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=WIDTH, columns=None, fit_intercept=False)
-    rows = BoundedRows(ArraySource(X, y), row_map, "raise", numeric)
+    rows = BoundedRows(ArraySource(X, y), row_map, "raise", arithmetic)
     algorithm = ALGORITHMS[method]
     plan = algorithm.plan(PrivacyBudget(10.0, 1e-3), n_rows=N_ROWS, n_features=WIDTH)
 

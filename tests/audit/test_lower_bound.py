@@ -90,8 +90,8 @@ def density(call, side, trial):
     return multivariate_normal.logpdf(released, centre.reshape(-1, released.size)[0], stddev**2 * np.eye(released.size))
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_the_score_is_the_log_likelihood_ratio(numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_the_score_is_the_log_likelihood_ratio(arithmetic):
     def program(rows, bits):
         channel = Channel(bits)
         hessian = gram(rows)
@@ -100,7 +100,7 @@ def test_the_score_is_the_log_likelihood_ratio(numeric):
         channel.symmetric_gaussian(hessian, multiplier=0.7)
         channel.gaussian(clipped_gradient(rows, np.array([[0.3, -0.2]]), residual_bound=0.5), multiplier=1.5)
 
-    rows, others = Subject("", program, BUDGET, data_a()).neighbours(numeric)
+    rows, others = Subject("", program, BUDGET, data_a()).neighbours(arithmetic)
     first = run_on_tape(program, rows, [SeededBits(0)] * 3)
     second = run_on_tape(program, others, [SeededBits(0)] * 3, following=first)
     pairs = list(zip(first.calls, second.calls, strict=True))
@@ -129,13 +129,13 @@ def test_the_exact_curve_is_that_of_the_best_test():
 
 
 @pytest.mark.parametrize(
-    ("name", "numeric"),
+    ("name", "arithmetic"),
     [(name, n) for name, subject in SUBJECTS.items() for n in ("exact", "float")[: 1 if subject.exact_only else 2]],
 )
-def test_no_claim_is_refuted(name, numeric):
+def test_no_claim_is_refuted(name, arithmetic):
     subject = SUBJECTS[name]
-    runs = (6000 if numeric == "float" else 1000) if subject.share == 1.0 else 500
-    found = audit(subject, runs=runs, numeric=numeric)
+    runs = (6000 if arithmetic == "float" else 1000) if subject.share == 1.0 else 500
+    found = audit(subject, runs=runs, arithmetic=arithmetic)
     assert found.holds
     assert found.claimed_epsilon == 4.0
     assert found.lower_bound <= found.exact_epsilon <= found.claimed_epsilon * (1.0 + 1e-9)
@@ -144,7 +144,7 @@ def test_no_claim_is_refuted(name, numeric):
 
 def test_data_a_and_b_are_the_worst_for_what_they_are_meant_for():
     tight = {name: audit(SUBJECTS[name], runs=100).exact_epsilon for name in ("gaussian", "eigenvalue", "mix_gram")}
-    tight["mix_rows"] = audit(SUBJECTS["mix_rows"], runs=100, numeric="exact").exact_epsilon
+    tight["mix_rows"] = audit(SUBJECTS["mix_rows"], runs=100, arithmetic="exact").exact_epsilon
     assert tight == pytest.approx(dict.fromkeys(tight, 4.0), abs=1e-4)
     assert audit(SUBJECTS["ihm, data A, no test"], runs=100).exact_epsilon == pytest.approx(4.0, abs=1e-6)
     assert 3.2 < audit(SUBJECTS["ihm, data A"], runs=100).exact_epsilon < 3.6
@@ -153,7 +153,7 @@ def test_data_a_and_b_are_the_worst_for_what_they_are_meant_for():
 
 
 @pytest.mark.parametrize(
-    ("name", "numeric", "runs"),
+    ("name", "arithmetic", "runs"),
     [
         ("gaussian", "exact", 4000),
         ("gaussian", "float", 6000),
@@ -161,21 +161,21 @@ def test_data_a_and_b_are_the_worst_for_what_they_are_meant_for():
         ("eigenvalue", "float", 6000),
     ],
 )
-def test_half_the_noise_is_found_out(name, numeric, runs, monkeypatch):
+def test_half_the_noise_is_found_out(name, arithmetic, runs, monkeypatch):
     normal, rounded = mechanisms.standard_normal, mechanisms.rounded_gaussian
     monkeypatch.setattr(mechanisms, "standard_normal", lambda bits, shape: 0.5 * normal(bits, shape))
     monkeypatch.setattr(
         mechanisms, "rounded_gaussian", lambda scale, shape, *, bits: rounded(scale / 2, shape, bits=bits)
     )
-    assert not audit(SUBJECTS[name], runs=runs, numeric=numeric).holds
+    assert not audit(SUBJECTS[name], runs=runs, arithmetic=arithmetic).holds
 
 
-@pytest.mark.parametrize(("numeric", "runs"), [("exact", 2000), ("float", 4000)])
-def test_a_whole_fit_with_half_of_all_its_noise_is_found_out(numeric, runs):
+@pytest.mark.parametrize(("arithmetic", "runs"), [("exact", 2000), ("float", 4000)])
+def test_a_whole_fit_with_half_of_all_its_noise_is_found_out(arithmetic, runs):
     plan = ihm.plan(BUDGET, n_rows=9, n_features=2, sketch_size=12, n_iterations=2, residual_bound=0.1)
     halved = replace(plan, floor=plan.floor / 2, gradient_multiplier=plan.gradient_multiplier / 2)
     subject = Subject("halved", lambda rows, bits: ihm.run(rows, halved, bits), BUDGET, data_a())
-    assert not audit(subject, runs=runs, numeric=numeric).holds
+    assert not audit(subject, runs=runs, arithmetic=arithmetic).holds
 
 
 def test_half_the_shift_is_found_out(monkeypatch):

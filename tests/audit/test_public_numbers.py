@@ -18,17 +18,17 @@ def is_staged(method):
     return isinstance(plan, StagedPlan)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize(
     "bounds", [Bounds(x_norm=1.0, y_abs=1.0), Bounds(features=[(0.0, 5.0)] * 2, target=(-3.0, 1.0))]
 )
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_a_report_states_the_same_public_numbers_with_and_without_a_row(method, bounds, numeric):
+def test_a_report_states_the_same_public_numbers_with_and_without_a_row(method, bounds, arithmetic):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
     X[7], y[7] = 1e3, -1e3
     model = PrivateLinearRegression(
-        epsilon=1.0, delta="1/n^2", bounds=bounds, method=method, numeric=numeric, bad_rows="zero", random_state=0
+        epsilon=1.0, delta="1/n^2", bounds=bounds, method=method, arithmetic=arithmetic, bad_rows="zero", random_state=0
     )
     # With the row, with a row that is not finite and counts as zero, and with zeros in the units of the data.
     tables = [

@@ -61,11 +61,11 @@ all_bits = st.one_of(
 )
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("method", ALGORITHMS)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_one_row_moves_every_release_by_no_more_than_declared_and_nothing_else(method, numeric, data):
+def test_one_row_moves_every_release_by_no_more_than_declared_and_nothing_else(method, arithmetic, data):
     table = data.draw(tables)
     report = replay(
         method,
@@ -74,7 +74,7 @@ def test_one_row_moves_every_release_by_no_more_than_declared_and_nothing_else(m
         bounds=data.draw(st.sampled_from(BOUNDS)),
         budget=data.draw(st.sampled_from(BUDGETS)),
         fit_intercept=data.draw(st.booleans()),
-        numeric=numeric,
+        arithmetic=arithmetic,
         options=data.draw(st.sampled_from(OPTIONS.get(method, ({},)))),
         direction=data.draw(st.sampled_from(["remove", "add"])),
         bits=[data.draw(all_bits)],
@@ -84,12 +84,12 @@ def test_one_row_moves_every_release_by_no_more_than_declared_and_nothing_else(m
     assert report.same_output
     assert report.accounted
     assert all(call.within for call in report.calls)
-    if numeric == "exact":
+    if arithmetic == "exact":
         assert report.worst_ratio <= 1.0
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_several_trials_are_compared_one_by_one(numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_several_trials_are_compared_one_by_one(arithmetic):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
     report = replay(
@@ -98,7 +98,7 @@ def test_several_trials_are_compared_one_by_one(numeric):
         5,
         bounds=Bounds(x_norm=1.0, y_abs=1.0),
         budget=PrivacyBudget(1.0, 1e-6),
-        numeric=numeric,
+        arithmetic=arithmetic,
         bits=streams(1, 4),
     )
     assert report.holds
@@ -136,11 +136,11 @@ class Result:
     transcript: dict = field(default_factory=dict)
 
 
-def seen(program, *, numeric="float"):
+def seen(program, *, arithmetic="float"):
     """Replay a program on three rows, of which the second is zeroed."""
     X, y = np.array([[0.6, 0.0], [0.8, 0.6], [0.0, 0.7]]), np.array([0.5, -1.0, 0.25])
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
-    pair = [BoundedRows(ArraySource(*side), row_map, "zero", numeric) for side in ((X, y), without_row(X, y, 1))]
+    pair = [BoundedRows(ArraySource(*side), row_map, "zero", arithmetic) for side in ((X, y), without_row(X, y, 1))]
     return replay_program(program, *pair, bits=streams(0, 1))
 
 
@@ -152,7 +152,7 @@ def test_rows_and_gram_matrices_of_sketches_are_measured_alike(mechanism):
         mixed = getattr(channel, mechanism)(gram(rows), rows=5, floor=3.0, certain=certain)
         return Result(mixed.gram if mechanism == "mix_gram" else mixed.rows, channel.releases)
 
-    report = seen(program, numeric="exact")
+    report = seen(program, arithmetic="exact")
     assert report.holds
     assert [call.mechanism for call in report.calls] == ["gaussian", mechanism]
     # The row's leverage in X'X + 3 I, over one third.
@@ -171,17 +171,17 @@ def honest(rows, bits, *, floor=3.0):
     return Result(channel.gaussian(gradient, multiplier=2.0), channel.releases)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_an_honest_program_passes(numeric):
-    report = seen(honest, numeric=numeric)
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_an_honest_program_passes(arithmetic):
+    report = seen(honest, arithmetic=arithmetic)
     assert report.holds
     assert len(report.calls) == 3
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("statistic", ["gram", "gradient"])
 @pytest.mark.parametrize("share", [0.5, 0.999])
-def test_a_sensitivity_below_the_actual_change_is_seen(numeric, statistic, share):
+def test_a_sensitivity_below_the_actual_change_is_seen(arithmetic, statistic, share):
     def program(rows, bits):
         channel = Channel(bits)
         true = gram(rows) if statistic == "gram" else clipped_gradient(rows, np.zeros((1, 2)), residual_bound=1.0)
@@ -189,13 +189,13 @@ def test_a_sensitivity_below_the_actual_change_is_seen(numeric, statistic, share
         way_out = channel.symmetric_gaussian if statistic == "gram" else channel.gaussian
         return Result(way_out(stated, multiplier=2.0), channel.releases)
 
-    report = seen(program, numeric=numeric)
+    report = seen(program, arithmetic=arithmetic)
     assert report.worst_ratio == pytest.approx(1.0 / share, rel=1e-4)
     assert not report.holds
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_a_shift_that_leaves_more_leverage_than_the_floor_allows_is_seen(numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_a_shift_that_leaves_more_leverage_than_the_floor_allows_is_seen(arithmetic):
     def program(rows, bits):
         channel = Channel(bits)
         hessian = gram(rows)
@@ -203,7 +203,7 @@ def test_a_shift_that_leaves_more_leverage_than_the_floor_allows_is_seen(numeric
         mixed = channel.mix_gram(hessian, rows=5, floor=3.0, certain=np.array([2.0]))
         return Result(mixed.gram, channel.releases)
 
-    report = seen(program, numeric=numeric)
+    report = seen(program, arithmetic=arithmetic)
     assert report.calls[0].failed_bounds == 1
     assert not report.accounted
 

@@ -25,11 +25,11 @@ BOUNDS = (
 tables = st.lists(st.tuples(*[numbers] * (WIDTH + 1)), min_size=1, max_size=8).map(np.array)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("method", ALGORITHMS)
 @settings(max_examples=15)
 @given(data=st.data())
-def test_one_unit_moves_every_release_by_no_more_than_declared_and_nothing_else(method, numeric, data):
+def test_one_unit_moves_every_release_by_no_more_than_declared_and_nothing_else(method, arithmetic, data):
     table = data.draw(tables)
     report = replay(
         method,
@@ -40,7 +40,7 @@ def test_one_unit_moves_every_release_by_no_more_than_declared_and_nothing_else(
         bounds=data.draw(st.sampled_from(BOUNDS)),
         budget=data.draw(st.sampled_from(BUDGETS)),
         fit_intercept=data.draw(st.booleans()),
-        numeric=numeric,
+        arithmetic=arithmetic,
         options=data.draw(st.sampled_from(OPTIONS.get(method, ({},)))),
         direction=data.draw(st.sampled_from(["remove", "add"])),
         bits=[data.draw(all_bits)],
@@ -50,7 +50,7 @@ def test_one_unit_moves_every_release_by_no_more_than_declared_and_nothing_else(
     assert report.same_output
     assert report.accounted
     assert all(call.within for call in report.calls)
-    if numeric == "exact":
+    if arithmetic == "exact":
         assert report.worst_ratio <= 1.0
 
 
@@ -62,8 +62,8 @@ def longest(equal: bool):
 
 
 @pytest.mark.parametrize("method", ["ihm", "adassp", "boosted-adassp", "dp-gd", "linmix"])
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_a_unit_of_equal_rows_attains_what_is_declared_of_sums(method, numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_a_unit_of_equal_rows_attains_what_is_declared_of_sums(method, arithmetic):
     X, y, ids = longest(equal=True)
     options = {"eigenvalue": "off"} if method in ("ihm", "linmix") else {}
     report = replay(
@@ -75,7 +75,7 @@ def test_a_unit_of_equal_rows_attains_what_is_declared_of_sums(method, numeric):
         bounds=Bounds(x_norm=1.0, y_abs=1.0),
         budget=PrivacyBudget(1.0, 1e-6),
         fit_intercept=False,
-        numeric=numeric,
+        arithmetic=arithmetic,
         options=options,
     )
     assert report.holds
@@ -102,13 +102,13 @@ def test_orthogonal_rows_of_a_unit_attain_the_floor_of_a_sketch():
     assert all(0.9999 < ratio <= 1.0 for ratio in sketches)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_replay_sees_a_unit_that_is_charged_as_one_row(numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_replay_sees_a_unit_that_is_charged_as_one_row(arithmetic):
     X, y, ids = longest(equal=True)
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=3, columns=None, fit_intercept=False)
     pair = [
         BoundedRows(
-            source_of_units(ArraySource(*arrays), ids, max_rows=2, bad_rows="zero"), row_map, "zero", numeric, 2
+            source_of_units(ArraySource(*arrays), ids, max_rows=2, bad_rows="zero"), row_map, "zero", arithmetic, 2
         )
         for arrays in ((X, y), without_row(X, y, np.array([0, 1])))
     ]

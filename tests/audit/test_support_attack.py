@@ -71,9 +71,9 @@ def tables():
     return (X, y), (np.vstack((np.zeros((1, 3)), X[1:])), np.concatenate(([0.0], y[1:])))
 
 
-def rows_of(table, numeric="float"):
+def rows_of(table, arithmetic="float"):
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=3, columns=None, fit_intercept=False)
-    return BoundedRows(ArraySource(*table), row_map, "zero", numeric)
+    return BoundedRows(ArraySource(*table), row_map, "zero", arithmetic)
 
 
 def roots(tables):
@@ -102,29 +102,29 @@ def test_it_is_at_chance_against_rows_of_an_exactly_rounded_sketch(tables):
     assert BY_CHANCE[0] <= wins(release, lambda entries, which: products_of(entries, first[which])) <= BY_CHANCE[1]
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_it_wins_against_the_gram_matrix_of_a_floating_point_sketch_only(tables, numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_it_wins_against_the_gram_matrix_of_a_floating_point_sketch_only(tables, arithmetic):
     first = roots(tables)
-    grams = [gram(rows_of(table, numeric)) for table in tables]
+    grams = [gram(rows_of(table, arithmetic)) for table in tables]
 
     def release(truth, attempt):
         return Channel([SeededBits(attempt)] * 80).mix_gram(grams[truth], rows=4, floor=FLOOR).gram[:, 0, 0]
 
     assert epsilon_of([MixingRelease(4, FLOOR)] * 80, 1e-6) < 0.2
     won = wins(release, lambda corners, which: squares_of_products_of(corners, first[which]))
-    assert won >= SURE if numeric == "float" else BY_CHANCE[0] <= won <= BY_CHANCE[1]
+    assert won >= SURE if arithmetic == "float" else BY_CHANCE[0] <= won <= BY_CHANCE[1]
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_it_wins_against_the_gradients_of_a_floating_point_fit_only(tables, numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_it_wins_against_the_gradients_of_a_floating_point_fit_only(tables, arithmetic):
     plan = ihm.plan(PrivacyBudget(0.15, 1e-6), n_rows=40, n_features=3, n_iterations=2, eigenvalue="off")
     stddev = plan.gradient_multiplier * plan.residual_bound
     start = np.zeros((1, 3))
     exact = [clipped_gradient(rows_of(table), start, residual_bound=plan.residual_bound).value[0] for table in tables]
 
     def release(truth, attempt):
-        fit = ihm.run(rows_of(tables[truth], numeric), plan, [SeededBits(attempt)])
+        fit = ihm.run(rows_of(tables[truth], arithmetic), plan, [SeededBits(attempt)])
         return fit.transcript["gradients"][0, 0]
 
     won = wins(release, lambda gradient, which: sums_with_noise(gradient, exact[which], stddev))
-    assert won >= SURE if numeric == "float" else BY_CHANCE[0] <= won <= BY_CHANCE[1]
+    assert won >= SURE if arithmetic == "float" else BY_CHANCE[0] <= won <= BY_CHANCE[1]

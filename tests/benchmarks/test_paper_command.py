@@ -31,14 +31,14 @@ def test_defaults_are_the_papers(bench, asked):
     assert settings.trials == 500
     assert [round(e, 3) for e in settings.epsilons] == [0.1, 0.251, 0.631, 1.585, 3.981, 10.0]
     assert settings.accountings == ("paper", "exact")
-    assert settings.numeric == "float"
+    assert settings.arithmetic == "float"
     assert out.name == "paper-results"
 
 
 def test_lists_choose_subsets(bench, asked):
     bench(
         "paper", "--quick", "--datasets", "synthetic, pol,pol", "--methods", "ihm,sheffet",
-        "--epsilons", "1,2.5", "--accounting", "exact", "--numeric", "exact", "--jobs", 3,
+        "--epsilons", "1,2.5", "--accounting", "exact", "--arithmetic", "exact", "--jobs", 3,
     )  # fmt: skip
     settings, _ = asked[0]
     assert settings.datasets == ("mlp", "sphere", "pol")
@@ -46,13 +46,19 @@ def test_lists_choose_subsets(bench, asked):
     assert settings.epsilons == (1.0, 2.5)
     assert settings.trials == 20
     assert settings.accountings == ("exact",)
-    assert settings.numeric == "exact"
+    assert settings.arithmetic == "exact"
     assert settings.jobs == 3
 
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--datasets", "nothing"), ("--methods", ","), ("--epsilons", "1,two"), ("--trials", "1"), ("--numeric", "half")],
+    [
+        ("--datasets", "nothing"),
+        ("--methods", ","),
+        ("--epsilons", "1,two"),
+        ("--trials", "1"),
+        ("--arithmetic", "half"),
+    ],
 )
 def test_bad_options_are_refused(bench, asked, option, value):
     done = bench("paper", option, value)

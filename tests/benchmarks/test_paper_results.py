@@ -113,7 +113,7 @@ def test_both_accountings_are_judged(small_run):
 def test_numbers_are_written_as_tables(small_run):
     rows = json.loads((small_run.folder / "results.json").read_text())
     assert len(rows) == 2 * 4 * 2
-    assert {row["numeric"] for row in rows} == {"float"}
+    assert {row["arithmetic"] for row in rows} == {"float"}
     with (small_run.folder / "results.csv").open(newline="") as file:
         read = list(csv.DictReader(file))
     assert [float(row["train_excess"]) for row in read] == [row["train_excess"] for row in rows]

@@ -99,7 +99,7 @@ def test_bad_settings_are_refused(bad):
 
 def test_exact_arithmetic_gives_about_the_same_risk():
     cell = replace(CELL, epsilon=10.0)
-    one, two = run_batch(Batch(cell, 0, 20)), run_batch(Batch(replace(cell, numeric="exact"), 0, 20))
+    one, two = run_batch(Batch(cell, 0, 20)), run_batch(Batch(replace(cell, arithmetic="exact"), 0, 20))
     assert two.train_mean == pytest.approx(one.train_mean, rel=0.5)
 
 

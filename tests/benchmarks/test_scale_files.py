@@ -11,7 +11,7 @@ pytestmark = pytest.mark.extras
 
 def test_each_file_and_arithmetic_gives_a_row_of_results(tmp_path):
     rows = scale_files.run(tmp_path, quick=True, shapes=[(4_000, 3)], suffixes=[".csv"])
-    assert [(r["kind"], r["numeric"]) for r in rows] == [("csv", "exact"), ("csv", "float")]
+    assert [(r["kind"], r["arithmetic"]) for r in rows] == [("csv", "exact"), ("csv", "float")]
     for r in rows:
         assert (r["rows"], r["features"]) == (4_000, 3)
         assert r["passes"] == 3  # three gradients, the first with the Gram matrix

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpols import Bounds, Categorical, FeatureMap, Numeric, PrivateLinearRegression
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.bounds_advice import COUNTS_NAME, room_for_width
 from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
@@ -55,12 +55,14 @@ def test_counting_is_charged_and_nothing_is_counted_unasked():
     np.testing.assert_allclose((whole / release.multiplier) ** 2, 0.02)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_counts_are_noisy_and_differ_between_fits(numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_counts_are_noisy_and_differ_between_fits(arithmetic):
     bounds = Bounds(features=[(-4, 4), (-4, 1)], target=(-8, 8))
     X, y = rows()
     said = {
-        PrivateLinearRegression(1.0, 1e-6, bounds, count_clipped=True, numeric=numeric).fit(X, y).privacy_report_.advice
+        PrivateLinearRegression(1.0, 1e-6, bounds, count_clipped=True, arithmetic=arithmetic)
+        .fit(X, y)
+        .privacy_report_.advice
         for _ in range(8)
     }
     assert len(said) > 1
@@ -106,7 +108,7 @@ def advice_on_regions(declared, n=5_000, **parameters):
     rng = np.random.default_rng(1)
     age, region = rng.uniform(18, 90, n), rng.choice(REGIONS, n)
     rows = np.column_stack([age.astype(object), region.astype(object)])
-    columns = {"age": Numeric(18, 90), "region": Categorical(declared, **parameters)}
+    columns = {"age": NumericColumn(18, 90), "region": CategoricalColumn(declared, **parameters)}
     feature_map = FeatureMap(columns, target=(0, 100)).plus(("age", "region"))
     model = PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map, count_clipped=True, random_state=0)
     return model.fit(rows, age + 5.0 * (region == "south")).privacy_report_.advice

@@ -40,14 +40,14 @@ def skewed(n=100_000, seed=0):
     return table
 
 
-def released(table, paid, *, budget=BUDGET, seed=0, numeric="exact", fit_intercept=True):
+def released(table, paid, *, budget=BUDGET, seed=0, arithmetic="exact", fit_intercept=True):
     features, target = table.drop(columns="y"), table["y"]
     source = ArraySource(features.to_numpy(), target.to_numpy(), tuple(features.columns))
     planned = paid.releases(budget, source.n_features)
     bounds, recorded = release_bounds(
         paid,
         planned,
-        UnboundedRows(source, "raise", numeric),
+        UnboundedRows(source, "raise", arithmetic),
         fit_intercept=fit_intercept,
         bits=streams(seed, 1)[0],
     )
@@ -55,11 +55,11 @@ def released(table, paid, *, budget=BUDGET, seed=0, numeric="exact", fit_interce
     return bounds
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("seed", range(3))
-def test_bounds_keep_nearly_all_values_and_are_not_much_wider_than_they_are(numeric, seed):
+def test_bounds_keep_nearly_all_values_and_are_not_much_wider_than_they_are(arithmetic, seed):
     table = skewed(seed=seed)
-    bounds = released(table, PaidBounds(), numeric=numeric, seed=seed)
+    bounds = released(table, PaidBounds(), arithmetic=arithmetic, seed=seed)
     pairs = {**bounds.features, "y": bounds.target}
     for name, (low, high) in pairs.items():
         values = table[name]
@@ -119,7 +119,7 @@ def test_whatever_limits_and_values_are_there_are_bounds_within_them(limits):
 def test_a_fit_with_paid_bounds_costs_what_was_asked(method, relation):
     table = skewed(3000)
     model = PrivateLinearRegression(
-        2.0, 1e-5, PaidBounds(share=0.3), method=method, neighbours=relation, numeric="float", random_state=0
+        2.0, 1e-5, PaidBounds(share=0.3), method=method, neighbours=relation, arithmetic="float", random_state=0
     ).fit(table, "y")
     report = model.privacy_report_
     assert report.spent_epsilon <= 2.0
@@ -169,20 +169,20 @@ numbers = st.one_of(st.sampled_from([0.0, 1e-300, -1.0, 5.0, 1e9, -1e308, 1e308]
 tables = st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6).map(np.array)
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("method", ["ihm", "adaptive", "adassp", "linmix"])
 @settings(max_examples=15)
 @given(table=tables, row=st.integers(0, 5), seed=st.integers(0, 3))
-def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, numeric, table, row, seed):
+def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, arithmetic, table, row, seed):
     paid, row = PaidBounds(features=[(0.0, 10.0), None], share=0.2), row % len(table)
     planned = paid.releases(BUDGET, 2)
     plan = plan_alongside(ALGORITHMS[method], BUDGET, planned, n_rows=len(table), n_features=3)
 
     def program(rows, bits):
-        unbounded = UnboundedRows(rows.source, "zero", numeric)
+        unbounded = UnboundedRows(rows.source, "zero", arithmetic)
         bounds, recorded = release_bounds(paid, planned, unbounded, fit_intercept=True, bits=bits[0])
         row_map = bounds.row_map(n_features=2, columns=None, fit_intercept=True)
-        fit = ALGORITHMS[method].run(BoundedRows(rows.source, row_map, "zero", numeric), plan, bits)
+        fit = ALGORITHMS[method].run(BoundedRows(rows.source, row_map, "zero", arithmetic), plan, bits)
         limits = np.array([*bounds.features, bounds.target])
         return SimpleNamespace(
             theta=fit.theta, transcript={**fit.transcript, "limits": limits}, releases=(*recorded, *fit.releases)
@@ -191,7 +191,7 @@ def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, n
     features, target = table[:, :-1], table[:, -1]
     outer = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=True)
     pair = [
-        BoundedRows(ArraySource(*arrays), outer, "zero", numeric)
+        BoundedRows(ArraySource(*arrays), outer, "zero", arithmetic)
         for arrays in ((features, target), without_row(features, target, row))
     ]
     report = replay_program(program, *pair, bits=streams(seed, 1))

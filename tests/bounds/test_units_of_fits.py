@@ -73,13 +73,15 @@ def test_missing_ids_of_pandas_are_seen():
 
 
 @pytest.mark.parametrize("method", sorted(ALGORITHMS))
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_the_noise_is_that_of_as_many_times_fewer_rows_and_the_estimate_keeps_its_meaning(method, numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_the_noise_is_that_of_as_many_times_fewer_rows_and_the_estimate_keeps_its_meaning(method, arithmetic):
     """A table in which every row stands twice, as one unit, is to a method the table of single rows."""
     X, y, _ = visits(3000)
     twice = np.repeat(X, 2, axis=0), np.repeat(y, 2)
-    by_units = model(method=method, numeric=numeric, max_rows_per_unit=2).fit(*twice, groups=np.repeat(range(3000), 2))
-    single = model(method=method, numeric=numeric).fit(X, y)
+    by_units = model(method=method, arithmetic=arithmetic, max_rows_per_unit=2).fit(
+        *twice, groups=np.repeat(range(3000), 2)
+    )
+    single = model(method=method, arithmetic=arithmetic).fit(X, y)
     # In whole numbers noise is rounded at another place. Without an eigenvalue release, as Sheffet's method has none,
     # the shift is larger by half of a squared row norm.
     tolerance = {"atol": 2e-2 if method == "sheffet" else 1e-4}

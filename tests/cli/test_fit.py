@@ -60,12 +60,12 @@ def test_two_fits_draw_different_noise(fit):
 def test_choices_reach_the_estimator(fit):
     done = fit(
         *("--json", "--no-intercept", "--accounting", "paper", "--neighbours", "replace-one", "--delta", "1/n^2"),
-        *("--option", "n_iterations=2", "--option", "sketch_size=40", "--method", "ihm", "--numeric", "float"),
+        *("--option", "n_iterations=2", "--option", "sketch_size=40", "--method", "ihm", "--arithmetic", "float"),
     )
     report = json.loads(done.out)
     assert report["accounting"] == "paper"
     assert report["relation"] == "replace-one"
-    assert report["numeric"] == "float"
+    assert report["arithmetic"] == "float"
     assert report["asked"]["delta"] == pytest.approx(2000**-2)
     assert [c["name"] for c in report["coefficients"]] == ["age", "hours"]
     (sketch,) = (line for line in report["lines"] if line["kind"] == "mixing")
@@ -185,7 +185,7 @@ BAD_ARGUMENTS = {
     "delta of text": (["--delta", "tiny"], ["delta='tiny'", "1/n^2"]),
     "missing target": (["--target", "salary"], ["'salary'", "'age', 'hours', 'city', 'pay'"]),
     "unknown method": (["--method", "ols"], ["method='ols'", "ihm"]),
-    "unknown arithmetic": (["--numeric", "int"], ["--numeric", "int"]),
+    "unknown arithmetic": (["--arithmetic", "int"], ["--arithmetic", "int"]),
     "unknown accounting": (["--accounting", "loose"], ["--accounting", "loose"]),
     "unknown option": (["--option", "speed=9"], ["'speed'", "max_passes"]),
     "option without value": (["--option", "ridge"], ["NAME=VALUE"]),

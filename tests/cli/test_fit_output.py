@@ -260,7 +260,7 @@ def test_the_space_taken_is_more_than_a_model_takes(inference):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame(rows, columns=names)
         bounds = Bounds(features={name: (-1.23456789e-7, 1) for name in names}, target=(-1, 1))
-        model = PrivateLinearRegression(1.0, 1e-6, bounds, inference=inference, numeric="float")
+        model = PrivateLinearRegression(1.0, 1e-6, bounds, inference=inference, arithmetic="float")
         model.fit(frame, rows[:, 0])
         room = placed_file.room_for(names, pairs=inference)
         assert max(len(model.to_json().encode()), len(model.privacy_report_.to_html().encode())) < room / 1.5

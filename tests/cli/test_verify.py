@@ -22,7 +22,7 @@ METHODS = [
 ]
 
 
-def fitted(method="ihm", numeric="exact", neighbours="zero-out", **more):
+def fitted(method="ihm", arithmetic="exact", neighbours="zero-out", **more):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(3000, 3))
     model = PrivateLinearRegression(
@@ -30,7 +30,7 @@ def fitted(method="ihm", numeric="exact", neighbours="zero-out", **more):
         1e-6,
         Bounds(features=[(-1, 1)] * 3, target=(-1, 1)),
         method=method,
-        numeric=numeric,
+        arithmetic=arithmetic,
         neighbours=neighbours,
         **more,
     )
@@ -41,9 +41,9 @@ def problems(findings):
     return [finding.what for finding in findings if not finding.holds]
 
 
-@pytest.mark.parametrize(("method", "numeric", "neighbours"), METHODS)
-def test_what_a_fit_reports_holds(method, numeric, neighbours, tmp_path):
-    model = fitted(method, numeric, neighbours)
+@pytest.mark.parametrize(("method", "arithmetic", "neighbours"), METHODS)
+def test_what_a_fit_reports_holds(method, arithmetic, neighbours, tmp_path):
+    model = fitted(method, arithmetic, neighbours)
     model.save(tmp_path / "model.json")
     (tmp_path / "report.json").write_text(model.privacy_report_.to_json())
     (tmp_path / "report.html").write_text(model.privacy_report_.to_html())

@@ -40,10 +40,10 @@ def no_bits(monkeypatch):
 
 @pytest.mark.usefixtures("no_bits")
 @pytest.mark.parametrize("random_state", [None, 0])
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_good_input_draws_bits(random_state, numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_good_input_draws_bits(random_state, arithmetic):
     with pytest.raises(BitsDrawn):
-        model(random_state=random_state, numeric=numeric).fit(*table())
+        model(random_state=random_state, arithmetic=arithmetic).fit(*table())
 
 
 def with_cell(value, *, column):
@@ -94,9 +94,9 @@ ROWS = {
 
 @pytest.mark.usefixtures("no_bits")
 @pytest.mark.parametrize(("rows", "error", "match"), ROWS.values(), ids=ROWS)
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_rows_that_cannot_be_used_are_refused_before_bits_are_drawn(rows, error, match, numeric):
-    estimator = model(numeric=numeric)
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_rows_that_cannot_be_used_are_refused_before_bits_are_drawn(rows, error, match, arithmetic):
+    estimator = model(arithmetic=arithmetic)
     with pytest.raises(error, match=match):
         estimator.fit(*rows())
     assert not hasattr(estimator, "coef_")
@@ -108,7 +108,7 @@ PARAMETERS = {
     "delta": (None, 0.0, 1.0, -1e-6, 2.0, math.nan, "1/m", "n^2", "one", [1e-6], 1j),
     "bounds": (None, 3, {"features": [(-1, 1)]}, (0, 1)),
     "method": ("unknown", None, "IHM", ""),
-    "numeric": ("double", None, 1),
+    "arithmetic": ("double", None, 1),
     "accounting": ("renyi", None),
     "neighbours": ("add-one", None, "zero_out"),
     "bad_rows": ("drop", None, True),
@@ -286,14 +286,14 @@ def test_object_columns_of_numbers_are_converted():
 
 @pytest.mark.parametrize("bounds", [NORMS, RANGES], ids=str)
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_bad_rows_may_count_as_rows_of_zeros(bounds, fit_intercept, numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_bad_rows_may_count_as_rows_of_zeros(bounds, fit_intercept, arithmetic):
     """A zero row adds nothing to any sum, which is what a row that is not there does; only n counts it."""
     X, y = table()
     bad, bad_y = X.copy(), y.copy()
     bad[[3, 10], [0, 2]], bad_y[[20, 30]] = [np.nan, np.inf], [np.nan, -np.inf]
     keep = np.setdiff1d(np.arange(60), [3, 10, 20, 30])
-    settings = {"bounds": bounds, "fit_intercept": fit_intercept, "numeric": numeric, "bad_rows": "zero"}
+    settings = {"bounds": bounds, "fit_intercept": fit_intercept, "arithmetic": arithmetic, "bad_rows": "zero"}
     zeroed = model(**settings).fit(bad, bad_y)
     others = bad.copy()
     others[[3, 10, 20, 30]] = np.nan
@@ -307,13 +307,13 @@ def test_bad_rows_may_count_as_rows_of_zeros(bounds, fit_intercept, numeric):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_bad_rows_that_count_as_zeros_leave_no_trace_beside_the_fit(numeric, capfd):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_bad_rows_that_count_as_zeros_leave_no_trace_beside_the_fit(arithmetic, capfd):
     X, y = table()
     X[4], X[5], y[6] = np.nan, np.inf, 1e308
     X[7] = 1.7e308
     for bounds in (NORMS, RANGES):
-        fitted = model(bounds=bounds, bad_rows="zero", numeric=numeric).fit(X, y)
+        fitted = model(bounds=bounds, bad_rows="zero", arithmetic=arithmetic).fit(X, y)
         assert np.isfinite(fitted.coef_).all()
         assert "nan" not in str(fitted.privacy_report_).lower()
     assert capfd.readouterr() == ("", "")
@@ -346,11 +346,13 @@ ODD = {
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("bounds", [NORMS, RANGES], ids=["norm", "ranges"])
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_odd_rows_give_finite_coefficients_and_a_report(rows, bounds, numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_odd_rows_give_finite_coefficients_and_a_report(rows, bounds, arithmetic):
     for epsilon in (1e-3, 50.0):
         for fit_intercept in (False, True):
-            fitted = model(epsilon=epsilon, bounds=bounds, fit_intercept=fit_intercept, numeric=numeric).fit(*rows())
+            fitted = model(epsilon=epsilon, bounds=bounds, fit_intercept=fit_intercept, arithmetic=arithmetic).fit(
+                *rows()
+            )
             assert np.isfinite(fitted.coef_).all()
             assert np.isfinite(fitted.intercept_)
             assert np.isfinite(fitted.predict(np.ones((2, 3)))).all()
@@ -376,9 +378,9 @@ def test_a_rule_that_gives_no_delta_is_refused(rule, n_rows):
         model(delta=rule).fit(*table(n_rows))
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_extreme_budgets_fit(numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_extreme_budgets_fit(arithmetic):
     for epsilon, delta in ((1e-6, 1e-6), (1e3, 1e-6), (1.0, 1e-100), (1.0, 1e-300), (1.0, 0.1)):
-        fitted = model(epsilon=epsilon, delta=delta, numeric=numeric).fit(*table())
+        fitted = model(epsilon=epsilon, delta=delta, arithmetic=arithmetic).fit(*table())
         assert np.isfinite(fitted.coef_).all()
         assert fitted.privacy_report_.spent_epsilon <= epsilon * (1 + 1e-9)

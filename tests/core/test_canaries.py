@@ -11,13 +11,17 @@ import warnings
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, Categorical, FeatureMap, Numeric, PrivateLinearRegression, read
+from dpols import Bounds, BudgetLedger, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression, read
 from dpols.algorithms import ALGORITHMS
 
 N_ROWS = 400
 BOUNDS = Bounds(features={"a": (0, 1), "b": (0, 1)}, target=(0, 2))
 MAP = FeatureMap(
-    {"a": Numeric(0, 1), "b": Numeric(0, 1, missing=0.5), "word": Categorical(["x", "y"], unknown="other")},
+    {
+        "a": NumericColumn(0, 1),
+        "b": NumericColumn(0, 1, missing=0.5),
+        "word": CategoricalColumn(["x", "y"], unknown="other"),
+    },
     target=(0, 2),
 ).plus(("a", "b"), ("a", "a"))
 

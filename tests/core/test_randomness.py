@@ -28,7 +28,7 @@ from dpols.randomness import (
 from dpols.statistics import Statistic
 
 BOUNDS = Bounds(x_norm=1.0, y_abs=1.0)
-every_numeric = pytest.mark.parametrize("numeric", ["float", "exact"])
+every_arithmetic = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
 def table():
@@ -36,13 +36,13 @@ def table():
     return X, X @ [0.5, -0.3, 0.2]
 
 
-def fit(numeric="float", random_state=None, method="ihm"):
-    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, method=method, numeric=numeric, random_state=random_state)
+def fit(arithmetic="float", random_state=None, method="ihm"):
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, method=method, arithmetic=arithmetic, random_state=random_state)
     return model.fit(*table())
 
 
-def coefficients(numeric):
-    return fit(numeric).coef_.tolist()
+def coefficients(arithmetic):
+    return fit(arithmetic).coef_.tolist()
 
 
 @pytest.fixture
@@ -53,34 +53,34 @@ def asked(monkeypatch):
     return asked
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_without_a_seed_all_bits_come_from_the_system(method, numeric, asked, monkeypatch):
+def test_without_a_seed_all_bits_come_from_the_system(method, arithmetic, asked, monkeypatch):
     monkeypatch.setattr(SeededBits, "words", None)
-    report = fit(numeric, method=method).privacy_report_
+    report = fit(arithmetic, method=method).privacy_report_
     assert sum(asked) >= 8
     assert report.private
     assert not report.seeded
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_with_a_seed_no_bit_comes_from_the_system_and_the_report_says_so(method, numeric, asked):
-    report = fit(numeric, random_state=0, method=method).privacy_report_
+def test_with_a_seed_no_bit_comes_from_the_system_and_the_report_says_so(method, arithmetic, asked):
+    report = fit(arithmetic, random_state=0, method=method).privacy_report_
     assert asked == []
     assert not report.private
     assert report.seeded
     assert "NOT PRIVATE" in str(report)
     assert json.loads(report.to_json())["private"] is False
-    assert "NOT PRIVATE" not in str(fit(numeric, method=method).privacy_report_)
+    assert "NOT PRIVATE" not in str(fit(arithmetic, method=method).privacy_report_)
 
 
-@every_numeric
-def test_where_the_system_has_no_bits_nothing_is_returned(numeric, monkeypatch):
+@every_arithmetic
+def test_where_the_system_has_no_bits_nothing_is_returned(arithmetic, monkeypatch):
     def broken(count):
         raise NotImplementedError("no source of randomness")
 
-    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, numeric=numeric)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, arithmetic=arithmetic)
     monkeypatch.setattr(os, "urandom", broken)
     with pytest.raises(NotImplementedError):
         model.fit(*table())
@@ -88,8 +88,8 @@ def test_where_the_system_has_no_bits_nothing_is_returned(numeric, monkeypatch):
     assert not hasattr(model, "privacy_report_")
 
 
-@every_numeric
-def test_where_the_system_stops_midway_nothing_is_returned(numeric, monkeypatch):
+@every_arithmetic
+def test_where_the_system_stops_midway_nothing_is_returned(arithmetic, monkeypatch):
     left, urandom = [3], os.urandom
 
     def failing(count):
@@ -98,7 +98,7 @@ def test_where_the_system_stops_midway_nothing_is_returned(numeric, monkeypatch)
             raise OSError("out of entropy")
         return urandom(count)
 
-    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, numeric=numeric)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS, arithmetic=arithmetic)
     monkeypatch.setattr(os, "urandom", failing)
     with pytest.raises(OSError, match="entropy"):
         model.fit(*table())
@@ -113,12 +113,12 @@ def test_numpys_global_seed_changes_nothing():
     assert not np.array_equal(*found)
 
 
-@every_numeric
-def test_forked_processes_draw_different_noise(numeric):
-    fit(numeric)  # threads and caches of the parent exist before it forks
+@every_arithmetic
+def test_forked_processes_draw_different_noise(arithmetic):
+    fit(arithmetic)  # threads and caches of the parent exist before it forks
     with multiprocessing.get_context("fork").Pool(3) as pool:
-        found = pool.map(coefficients, [numeric] * 6, chunksize=1)
-    assert len({tuple(f) for f in [*found, coefficients(numeric)]}) == 7
+        found = pool.map(coefficients, [arithmetic] * 6, chunksize=1)
+    assert len({tuple(f) for f in [*found, coefficients(arithmetic)]}) == 7
 
 
 def test_workers_of_joblib_draw_different_noise():
@@ -126,18 +126,18 @@ def test_workers_of_joblib_draw_different_noise():
     assert len({tuple(each) for each in found}) == 4
 
 
-@every_numeric
-def test_threads_draw_different_noise(numeric):
+@every_arithmetic
+def test_threads_draw_different_noise(arithmetic):
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(coefficients, [numeric] * 12))
+        found = list(pool.map(coefficients, [arithmetic] * 12))
     assert len({tuple(f) for f in found}) == 12
 
 
-@every_numeric
-def test_threads_with_seeds_get_the_results_of_their_seeds(numeric):
-    expected = [fit(numeric, seed).coef_.tolist() for seed in range(6)]
+@every_arithmetic
+def test_threads_with_seeds_get_the_results_of_their_seeds(arithmetic):
+    expected = [fit(arithmetic, seed).coef_.tolist() for seed in range(6)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda seed: fit(numeric, seed).coef_.tolist(), range(6)))
+        found = list(pool.map(lambda seed: fit(arithmetic, seed).coef_.tolist(), range(6)))
     assert found == expected
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpols import Bounds, PrivacyReport, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS, StagedPlan
-from dpols.errors import BudgetExceeded, DpolsError, ModelFileError, NumericWarning, ParameterError
+from dpols.errors import ArithmeticWarning, BudgetExceeded, DpolsError, ModelFileError, ParameterError
 from dpols.privacy import (
     FailureAllowance,
     GaussianRelease,
@@ -77,11 +77,11 @@ def test_the_text_says_all_that_matters():
     assert "NOT PRIVATE" not in text
 
 
-def test_both_numeric_modes_say_what_they_promise():
-    assert "real-number model" in str(fit(numeric="float").privacy_report_)
-    assert "real-number model" not in str(fit(numeric="exact").privacy_report_)
-    assert fit(numeric="float").privacy_report_.numeric == "float"
-    assert fit(numeric="auto").privacy_report_.numeric == "exact"
+def test_both_arithmetics_say_what_they_promise():
+    assert "real-number model" in str(fit(arithmetic="float").privacy_report_)
+    assert "real-number model" not in str(fit(arithmetic="exact").privacy_report_)
+    assert fit(arithmetic="float").privacy_report_.arithmetic == "float"
+    assert fit(arithmetic="auto").privacy_report_.arithmetic == "exact"
 
 
 @pytest.mark.parametrize("method", ALGORITHMS)
@@ -189,9 +189,9 @@ def test_a_run_that_costs_more_than_was_asked_returns_nothing(monkeypatch):
 def test_many_coefficients_fall_back_to_floating_point_with_a_warning():
     X = np.random.default_rng(0).uniform(-0.01, 0.01, (300, 130))
     model = PrivateLinearRegression(1.0, 1e-6, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False)
-    with pytest.warns(NumericWarning, match="130 coefficients"):
+    with pytest.warns(ArithmeticWarning, match="130 coefficients"):
         model.fit(X, X[:, 0])
-    assert model.privacy_report_.numeric == "float"
+    assert model.privacy_report_.arithmetic == "float"
 
 
 def test_all_errors_of_dpols_are_errors_of_python_too():

@@ -33,9 +33,9 @@ def sketch_of(data=None, **changes) -> PrivateSketch:
     return release_sketch(table() if data is None else data, **arguments)
 
 
-def bounded_rows(rows, bounds=UNIT, numeric="exact", constant=False) -> BoundedRows:
+def bounded_rows(rows, bounds=UNIT, arithmetic="exact", constant=False) -> BoundedRows:
     row_map = bounds.row_map(n_features=rows.shape[1], columns=None, fit_intercept=constant, with_target=False)
-    return BoundedRows(ArraySource(rows, np.zeros(len(rows))), row_map, "raise", numeric)
+    return BoundedRows(ArraySource(rows, np.zeros(len(rows))), row_map, "raise", arithmetic)
 
 
 @pytest.mark.parametrize("constant", [False, True])
@@ -93,7 +93,7 @@ def test_all_of_the_budget_is_spent_and_no_more(epsilon, delta, eigenvalue, neig
 def test_rows_in_floating_point_are_refused_and_nothing_is_recorded():
     channel = Channel(streams(0, 1))
     with pytest.raises(ParameterError, match="exact arithmetic only"):
-        channel.mix_rows(gram(bounded_rows(table(), numeric="float")), rows=5, floor=3.0)
+        channel.mix_rows(gram(bounded_rows(table(), arithmetic="float")), rows=5, floor=3.0)
     assert channel.releases == ()
 
 
@@ -125,7 +125,7 @@ def test_the_report_says_what_was_asked_spent_released_and_assumed():
     data = json.loads(report.to_json())
     assert data["asked"] == {"epsilon": 1.0, "delta": 1e-6}
     assert data["columns"] == ["x0", "x1", "x2", "(constant)"]
-    assert (data["numeric"], data["relation"], data["private"]) == ("exact", "replace-one", False)
+    assert (data["arithmetic"], data["relation"], data["private"]) == ("exact", "replace-one", False)
     assert (data["n_rows"], data["sketch_rows"], data["grid"]) == (2000, 50, 2.0**-20)
     assert [line["kind"] for line in data["lines"]] == ["gaussian", "failure", "mixing"]
     assert data["bounds"][0] == ["x0", "[-1, 1]"]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
-from dpols import Bounds, Categorical, FeatureMap, Numeric, PrivateLinearRegression
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -24,7 +24,7 @@ def test_a_plain_regression_predicts_the_same_and_holds_nothing_else(fit_interce
 
 def test_of_a_feature_map_it_takes_the_features():
     rows = np.array([[i % 10, "ab"[i % 2]] for i in range(400)], dtype=object)
-    made = FeatureMap({"x": Numeric(0, 9), "c": Categorical(["a", "b"])}, target=(0, 9))
+    made = FeatureMap({"x": NumericColumn(0, 9), "c": CategoricalColumn(["a", "b"])}, target=(0, 9))
     model = PrivateLinearRegression(1.0, 1e-6, feature_map=made).fit(rows, rows[:, 0].astype(float))
     plain = model.to_sklearn()
     assert plain.feature_names_in_.tolist() == ["x", "c[b]"]

@@ -29,7 +29,7 @@ def almost_converged(**more):
     return {"method": "ihm", "options": {"n_iterations": 25}} | ENDLESS | more
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize(
     "bounds",
     [
@@ -42,10 +42,10 @@ def almost_converged(**more):
     ids=str,
 )
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_an_endless_budget_gives_least_squares_in_the_users_units(bounds, fit_intercept, numeric):
+def test_an_endless_budget_gives_least_squares_in_the_users_units(bounds, fit_intercept, arithmetic):
     X, y = people()
     model = PrivateLinearRegression(
-        bounds=bounds, fit_intercept=fit_intercept, numeric=numeric, **almost_converged()
+        bounds=bounds, fit_intercept=fit_intercept, arithmetic=arithmetic, **almost_converged()
     ).fit(X, y)
     expected = LinearRegression(fit_intercept=fit_intercept).fit(X, y)
     predictions = expected.predict(X)
@@ -55,15 +55,15 @@ def test_an_endless_budget_gives_least_squares_in_the_users_units(bounds, fit_in
         assert model.intercept_ == 0.0
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize("bounds", [Bounds(x_norm=12.0, y_abs=30.0), Bounds(x_norm=9.0, target=(-5.0, 30.0))], ids=str)
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_an_endless_budget_gives_least_squares_under_a_norm_bound(bounds, fit_intercept, numeric):
+def test_an_endless_budget_gives_least_squares_under_a_norm_bound(bounds, fit_intercept, arithmetic):
     rng = np.random.default_rng(2)
     X = rng.uniform(-5.0, 5.0, (4000, 3))
     y = 11.0 + X @ [1.0, -0.4, 0.1] + 0.5 * rng.standard_normal(4000)
     model = PrivateLinearRegression(
-        bounds=bounds, fit_intercept=fit_intercept, numeric=numeric, **almost_converged()
+        bounds=bounds, fit_intercept=fit_intercept, arithmetic=arithmetic, **almost_converged()
     ).fit(X, y)
     expected = LinearRegression(fit_intercept=fit_intercept).fit(X, y)
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-3)
@@ -159,7 +159,7 @@ def test_the_report_states_the_noise_in_the_users_units(method, fit_intercept):
     bounds = Bounds(features=FEATURES, target=(80.0, 220.0))
     row_map, fit, evidence = many_runs(method, X, y, bounds, epsilon=4.0, trials=1, fit_intercept=fit_intercept)
     model = PrivateLinearRegression(
-        4.0, 1e-6, bounds, method=method, fit_intercept=fit_intercept, numeric="float", random_state=5
+        4.0, 1e-6, bounds, method=method, fit_intercept=fit_intercept, arithmetic="float", random_state=5
     ).fit(X, y)
     matrix, offset = row_map.coefficient_map()
     released, covariance = matrix @ fit.theta[0] + offset, matrix @ evidence[0].noise_covariance @ matrix.T

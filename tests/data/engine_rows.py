@@ -11,7 +11,7 @@ NAMES = ("a", "b", "c", "d")
 BOUNDS = Bounds(features=[(-1.0, 1.0), (0.0, 30.0), (0.0, 1.0), (-2.0, 0.5)], x_norm=1.5, target=(-1.0, 3.0))
 N_ROWS = 2_000
 
-every_numeric = pytest.mark.parametrize("numeric", ["exact", "float"])
+every_arithmetic = pytest.mark.parametrize("arithmetic", ["exact", "float"])
 
 
 def table():
@@ -45,19 +45,19 @@ def row_groups(frame, folder):
         frame.iloc[start:stop].to_parquet(folder / f"{number}.parquet", index=False, row_group_size=300)
 
 
-def model(numeric="exact", **changes):
-    return PrivateLinearRegression(2.0, 1e-6, BOUNDS, numeric=numeric, random_state=7, **changes)
+def model(arithmetic="exact", **changes):
+    return PrivateLinearRegression(2.0, 1e-6, BOUNDS, arithmetic=arithmetic, random_state=7, **changes)
 
 
-def fitted(*data, numeric="exact", **changes):
+def fitted(*data, arithmetic="exact", **changes):
     """Coefficients and intercept of a fit with a fixed seed."""
-    fit = model(numeric, **changes).fit(*data)
+    fit = model(arithmetic, **changes).fit(*data)
     return np.array([*fit.coef_, fit.intercept_])
 
 
-def assert_same_fit(actual, expected, numeric):
+def assert_same_fit(actual, expected, arithmetic):
     """The same bits in exact arithmetic; in floating point the same but for the rounding of sums."""
-    if numeric == "exact":
+    if arithmetic == "exact":
         np.testing.assert_array_equal(actual, expected)
     else:
         np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())

@@ -13,7 +13,7 @@ from engine_rows import (
     NAMES,
     assert_same_fit,
     deadly_stage,
-    every_numeric,
+    every_arithmetic,
     fitted,
     model,
     pieces,
@@ -77,9 +77,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@every_numeric
-def test_a_fit_equals_the_one_in_memory(client, frame, kind, numeric):
-    assert_same_fit(fitted(*kind(frame), numeric=numeric), fitted(frame, "y", numeric=numeric), numeric)
+@every_arithmetic
+def test_a_fit_equals_the_one_in_memory(client, frame, kind, arithmetic):
+    assert_same_fit(fitted(*kind(frame), arithmetic=arithmetic), fitted(frame, "y", arithmetic=arithmetic), arithmetic)
 
 
 @pytest.mark.parametrize("method", ALGORITHMS)
@@ -90,7 +90,7 @@ def test_the_sums_of_every_method_can_be_sent_to_workers(client, frame, method):
 
 def test_a_float_sum_is_the_same_in_every_run(client, frame):
     lazy = in_partitions(frame)
-    np.testing.assert_array_equal(fitted(lazy, "y", numeric="float"), fitted(lazy, "y", numeric="float"))
+    np.testing.assert_array_equal(fitted(lazy, "y", arithmetic="float"), fitted(lazy, "y", arithmetic="float"))
 
 
 def test_more_partitions_than_are_added_at_once_are_all_counted(frame):
@@ -115,13 +115,15 @@ def test_missing_values_are_bad_rows(client, frame):
     np.testing.assert_array_equal(fitted(lazy, "y", bad_rows="zero"), fitted(holes, "y", bad_rows="zero"))
 
 
-@every_numeric
-def test_files_are_read_by_the_workers(client, frame, tmp_path, numeric, monkeypatch):
+@every_arithmetic
+def test_files_are_read_by_the_workers(client, frame, tmp_path, arithmetic, monkeypatch):
     row_groups(frame, tmp_path / "rows")
     monkeypatch.chdir(tmp_path)
     there = read("rows", target="y", client=client)
     assert len(there.tasks) > 2
-    assert_same_fit(fitted(there, numeric=numeric), fitted(read("rows", target="y"), numeric=numeric), numeric)
+    assert_same_fit(
+        fitted(there, arithmetic=arithmetic), fitted(read("rows", target="y"), arithmetic=arithmetic), arithmetic
+    )
 
     driver = os.getpid()
 
@@ -136,14 +138,14 @@ def test_files_are_read_by_the_workers(client, frame, tmp_path, numeric, monkeyp
     assert (total.n_rows, int(total.values[0])) == (N_ROWS, 0)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("call", [3, 8], ids=["while rows are counted", "in a pass of the fit"])
-def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client, frame, tmp_path, numeric, call):
+def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client, frame, tmp_path, arithmetic, call):
     stage, killed = deadly_stage(tmp_path, call)
     lazy = dd.from_pandas(frame, npartitions=4).map_partitions(stage, meta=frame.iloc[:0])
-    actual = fitted(lazy, "y", numeric=numeric)
+    actual = fitted(lazy, "y", arithmetic=arithmetic)
     assert killed.exists()
-    assert_same_fit(actual, fitted(frame, "y", numeric=numeric), numeric)
+    assert_same_fit(actual, fitted(frame, "y", arithmetic=arithmetic), arithmetic)
 
 
 def test_a_task_that_fails_and_is_retried_counts_once(client, frame, tmp_path):
@@ -334,5 +336,5 @@ def test_a_sketch_needs_no_target(frame):
     lazy = as_source(dd.from_pandas(frame[list(NAMES)], npartitions=3), None)
     kept = as_source(frame[list(NAMES)], None)
     row_map = BOUNDS.row_map(n_features=4, columns=NAMES, fit_intercept=True, with_target=False)
-    values = [gram(BoundedRows(source, row_map, numeric="exact")).value for source in (lazy, kept)]
+    values = [gram(BoundedRows(source, row_map, arithmetic="exact")).value for source in (lazy, kept)]
     np.testing.assert_array_equal(*values)

@@ -272,10 +272,10 @@ def test_a_source_without_a_target_and_one_with_two(tmp_path):
 
 
 def test_text_in_one_file_of_a_folder_under_a_feature_map(tmp_path):
-    from dpols import FeatureMap, Numeric
+    from dpols import FeatureMap, NumericColumn
 
     good = arrow_table(numbers())
-    feature_map = FeatureMap({NAMES[0]: Numeric(-10, 10)}, target=(-10, 10))
+    feature_map = FeatureMap({NAMES[0]: NumericColumn(-10, 10)}, target=(-10, 10))
     pyarrow_parquet = pytest.importorskip("pyarrow.parquet")
     pyarrow_parquet.write_table(good, tmp_path / "a.parquet")
     text = good.set_column(good.schema.get_field_index(NAMES[0]), NAMES[0], pyarrow.array(["SECRET"] * len(good)))

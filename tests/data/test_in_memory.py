@@ -62,13 +62,13 @@ def test_blas_is_restored_after_a_fit_and_after_one_that_fails():
         assert set(blas_threads()) == {2}
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize(("dtype", "order"), [("f4", "C"), ("f8", "C"), ("f8", "F")])
-def test_a_fit_copies_no_more_than_blocks(dtype, order, bounds, numeric, monkeypatch):
+def test_a_fit_copies_no_more_than_blocks(dtype, order, bounds, arithmetic, monkeypatch):
     monkeypatch.setattr(threads, "worker_count", lambda: 2)
     X, y = rows(dtype, order)
-    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS[bounds], method="ihm", numeric=numeric, fit_intercept=False)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS[bounds], method="ihm", arithmetic=arithmetic, fit_intercept=False)
     model.fit(X[:1000], y[:1000])  # imports and caches
     tracemalloc.start()
     try:
@@ -99,13 +99,13 @@ def test_sums_of_one_pass_are_fused(method, n_passes):
     assert len(passes) == n_passes
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_mapped_arrays_on_disk_are_read_in_blocks(tmp_path, numeric):
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_mapped_arrays_on_disk_are_read_in_blocks(tmp_path, arithmetic):
     X, y = rows()
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", y)
     mapped = [np.load(tmp_path / name, mmap_mode="r") for name in ("X.npy", "y.npy")]
-    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS["features"], method="ihm", numeric=numeric, random_state=0)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS["features"], method="ihm", arithmetic=arithmetic, random_state=0)
     tracemalloc.start()
     try:
         on_disk = model.fit(*mapped).coef_

@@ -14,19 +14,19 @@ BOUNDS = {
     "features": Bounds(features=INTERVALS, target=(-2.0, 2.0)),
     "norm": Bounds(features=INTERVALS, x_norm=1.1, target=(-2.0, 2.0)),
 }
-every_numeric = pytest.mark.parametrize("numeric", ["exact", "float"])
+every_arithmetic = pytest.mark.parametrize("arithmetic", ["exact", "float"])
 
 
-def model(numeric, method="ihm", bounds="features"):
-    return PrivateLinearRegression(2.0, 1e-6, BOUNDS[bounds], method=method, numeric=numeric, random_state=3)
+def model(arithmetic, method="ihm", bounds="features"):
+    return PrivateLinearRegression(2.0, 1e-6, BOUNDS[bounds], method=method, arithmetic=arithmetic, random_state=3)
 
 
 def released(fitted):
     return np.array([*fitted.coef_, fitted.intercept_])
 
 
-def assert_same(fitted, expected, numeric):
-    if numeric == "exact":
+def assert_same(fitted, expected, arithmetic):
+    if arithmetic == "exact":
         assert released(fitted).tobytes() == released(expected).tobytes()
         assert fitted.privacy_report_.to_json() == expected.privacy_report_.to_json()
     else:
@@ -43,36 +43,36 @@ IN_MEMORY = {
 }
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("method", ["ihm", "adaptive", "adassp", "dp-gd"])
 @pytest.mark.usefixtures("small_parts")
-def test_files_give_the_values_of_the_same_rows_in_memory(tmp_path, method, bounds, numeric):
+def test_files_give_the_values_of_the_same_rows_in_memory(tmp_path, method, bounds, arithmetic):
     table = arrow_table()
-    expected = model(numeric, method, bounds).fit(table, TARGET)
+    expected = model(arithmetic, method, bounds).fit(table, TARGET)
     kinds = WRITERS if method == "ihm" else ("parquet folder", "csv")
     for kind in kinds:
         source = read(WRITERS[kind](tmp_path, table), TARGET, FEATURES)
         assert len(source.tasks) > 1 or kind == "arrow"  # written as one batch
         assert source.n_rows == len(table)
-        assert_same(model(numeric, method, bounds).fit(source), expected, numeric)
+        assert_same(model(arithmetic, method, bounds).fit(source), expected, arithmetic)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("kind", IN_MEMORY)
-def test_tables_and_arrays_in_memory_give_the_same_values(kind, numeric):
+def test_tables_and_arrays_in_memory_give_the_same_values(kind, arithmetic):
     table = arrow_table()
-    expected = model(numeric).fit(table, TARGET)
-    assert_same(model(numeric).fit(*IN_MEMORY[kind](table)), expected, numeric)
+    expected = model(arithmetic).fit(table, TARGET)
+    assert_same(model(arithmetic).fit(*IN_MEMORY[kind](table)), expected, arithmetic)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("kind", ["parquet", "csv", "npy"])
-def test_parts_of_the_usual_size_give_the_same_values(tmp_path, kind, numeric):
+def test_parts_of_the_usual_size_give_the_same_values(tmp_path, kind, arithmetic):
     table = arrow_table()
     source = read(WRITERS[kind](tmp_path, table), TARGET)
     assert len(source.tasks) == 1
-    assert_same(model(numeric).fit(source), model(numeric).fit(table, TARGET), numeric)
+    assert_same(model(arithmetic).fit(source), model(arithmetic).fit(table, TARGET), arithmetic)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather"])

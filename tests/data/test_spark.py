@@ -14,7 +14,7 @@ from engine_rows import (
     NAMES,
     assert_same_fit,
     deadly_stage,
-    every_numeric,
+    every_arithmetic,
     fitted,
     model,
     pieces,
@@ -72,30 +72,30 @@ def skewed(spark, frame):
     return spark.createDataFrame(rows, SCHEMA).cache()
 
 
-def sums_of(source, numeric):
+def sums_of(source, arithmetic):
     """Two statistics, one of them a matrix, from two passes."""
     row_map = BOUNDS.row_map(n_features=4, columns=NAMES, fit_intercept=True)
-    rows = BoundedRows(source, row_map, numeric=numeric)
+    rows = BoundedRows(source, row_map, arithmetic=arithmetic)
     theta = np.full((1, 5), 0.25)
     found = gram_with_target(rows), clipped_gradient(rows, theta, residual_bound=0.5)
     return np.concatenate([statistic.value.ravel() for statistic in found])
 
 
-@every_numeric
-def test_a_fit_on_skewed_empty_and_one_row_partitions_equals_the_one_in_memory(skewed, frame, numeric):
+@every_arithmetic
+def test_a_fit_on_skewed_empty_and_one_row_partitions_equals_the_one_in_memory(skewed, frame, arithmetic):
     lengths = skewed.rdd.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()
     assert sorted(lengths) == [0, 0, 0, 1, 1, 99, 1899]
-    fit = model(numeric).fit(skewed, "y")
-    assert_same_fit(np.array([*fit.coef_, fit.intercept_]), fitted(frame, "y", numeric=numeric), numeric)
+    fit = model(arithmetic).fit(skewed, "y")
+    assert_same_fit(np.array([*fit.coef_, fit.intercept_]), fitted(frame, "y", arithmetic=arithmetic), arithmetic)
     assert tuple(fit.feature_names_in_) == NAMES
     assert fit.privacy_report_.n_rows == N_ROWS
 
 
-@every_numeric
-def test_sums_too_large_for_the_driver_are_added_on_workers_first(skewed, frame, numeric, monkeypatch):
+@every_arithmetic
+def test_sums_too_large_for_the_driver_are_added_on_workers_first(skewed, frame, arithmetic, monkeypatch):
     monkeypatch.setattr(spark_source, "_SMALL_TOTAL", 0)
     monkeypatch.setattr(spark_source, "_ADDED_AT_ONCE", 2)
-    assert_same_fit(sums_of(as_source(skewed, "y"), numeric), sums_of(as_source(frame, "y"), numeric), numeric)
+    assert_same_fit(sums_of(as_source(skewed, "y"), arithmetic), sums_of(as_source(frame, "y"), arithmetic), arithmetic)
 
 
 def test_a_float_sum_is_the_same_in_every_run(skewed):
@@ -120,13 +120,13 @@ def test_missing_values_are_bad_rows_and_names_may_hold_anything(spark):
     np.testing.assert_allclose(total.values[1], 1.1)
 
 
-@every_numeric
-def test_files_are_read_by_the_workers(spark, frame, tmp_path, numeric, monkeypatch):
+@every_arithmetic
+def test_files_are_read_by_the_workers(spark, frame, tmp_path, arithmetic, monkeypatch):
     row_groups(frame, tmp_path / "rows")
     monkeypatch.chdir(tmp_path)
     here, there = read("rows", target="y"), read("rows", target="y", spark=spark)
     assert len(there.tasks) > 2
-    assert_same_fit(sums_of(there, numeric), sums_of(here, numeric), numeric)
+    assert_same_fit(sums_of(there, arithmetic), sums_of(here, arithmetic), arithmetic)
     os.truncate(tmp_path / "rows" / "1.parquet", 1_000)
     with pytest.raises(DataError, match=r"1\.parquet' has changed since it was first read"):
         there.total(count_only)
@@ -146,8 +146,8 @@ def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(spark, frame, tm
     np.testing.assert_array_equal(actual, fitted(frame, "y"))
 
 
-@every_numeric
-def test_a_worker_killed_while_it_adds_counts_its_rows_once(skewed, frame, tmp_path, numeric):
+@every_arithmetic
+def test_a_worker_killed_while_it_adds_counts_its_rows_once(skewed, frame, tmp_path, arithmetic):
     stage, killed = deadly_stage(tmp_path, 2)
 
     def deadly(features, target):

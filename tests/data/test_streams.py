@@ -15,8 +15,8 @@ pytestmark = pytest.mark.extras
 BOUNDS = Bounds(features=[(-2.0, 2.0), (-50.0, 50.0), (-2.0, 2.0), (-2.0, 2.0), (-2.0, 2.0)], target=(-2.0, 2.0))
 
 
-def model(numeric="exact"):
-    return PrivateLinearRegression(2.0, 1e-6, BOUNDS, numeric=numeric, random_state=3)
+def model(arithmetic="exact"):
+    return PrivateLinearRegression(2.0, 1e-6, BOUNDS, arithmetic=arithmetic, random_state=3)
 
 
 def duckdb_query():
@@ -49,14 +49,14 @@ class Stream:
 QUERIES = {"duckdb": duckdb_query, "ibis": ibis_query, "any stream": lambda: Stream(arrow_table())}
 
 
-@pytest.mark.parametrize("numeric", ["exact", "float"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("kind", QUERIES)
-def test_a_query_gives_the_values_of_its_rows_in_memory(kind, numeric):
+def test_a_query_gives_the_values_of_its_rows_in_memory(kind, arithmetic):
     query = QUERIES[kind]()
     assert isinstance(as_source(query, TARGET), StreamSource)
-    expected, actual = model(numeric).fit(arrow_table(), TARGET), model(numeric).fit(query, TARGET)
+    expected, actual = model(arithmetic).fit(arrow_table(), TARGET), model(arithmetic).fit(query, TARGET)
     assert list(actual.feature_names_in_) == list(FEATURES)
-    if numeric == "exact":
+    if arithmetic == "exact":
         assert actual.coef_.tobytes() == expected.coef_.tobytes()
         assert actual.privacy_report_.to_json() == expected.privacy_report_.to_json()
     else:

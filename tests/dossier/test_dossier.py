@@ -73,7 +73,7 @@ def test_both_pages_say_all_that_matters():
 
 
 def test_a_seeded_fit_and_floating_point_say_so():
-    report = fit(random_state=0, numeric="float")
+    report = fit(random_state=0, arithmetic="float")
     for page in (Page(report.to_html()).text, report.to_markdown()):
         assert "NOT PRIVATE" in page
         assert "real numbers" in page

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
-from dpols import Bounds, Categorical, Factor, FeatureMap, Numeric, PrivateLinearRegression, read
+from dpols import Bounds, CategoricalColumn, Factor, FeatureMap, NumericColumn, PrivateLinearRegression, read
 from dpols.data.rows import bounded_span
 from dpols.errors import BoundsError, DataError, DataTypeError, ModelFileError, ParameterError
 from dpols.feature_map import mapped_files
@@ -19,10 +19,10 @@ from dpols.feature_map import mapped_files
 REGIONS = ["north", "south", "west"]
 MAP = FeatureMap(
     {
-        "age": Numeric(18, 90, missing=45),
-        "region": Categorical(REGIONS, missing="west"),
-        "hours": Numeric(0, 60),
-        "member": Categorical([True, False], unknown="other", drop_first=False),
+        "age": NumericColumn(18, 90, missing=45),
+        "region": CategoricalColumn(REGIONS, missing="west"),
+        "hours": NumericColumn(0, 60),
+        "member": CategoricalColumn([True, False], unknown="other", drop_first=False),
     },
     target=(0, 100),
 ).plus(("age", "age"), ("age", "hours"), ("age", "region"), ("region", "member"))
@@ -109,15 +109,15 @@ def test_features_lie_within_the_derived_bounds_and_no_row_is_shrunk(rows, fit_i
 
 
 def test_categories_count_once_in_the_norm_of_a_row():
-    wide = FeatureMap({"x": Numeric(-1, 1), "c": Categorical(range(100), drop_first=False)}, target=(0, 1))
+    wide = FeatureMap({"x": NumericColumn(-1, 1), "c": CategoricalColumn(range(100), drop_first=False)}, target=(0, 1))
     assert wide.bounds().x_norm ** 2 == pytest.approx(1.0 + 100 / 99)
-    assert FeatureMap({"x": Numeric(-1, 1)}, target=(0, 1)).bounds().x_norm is None
+    assert FeatureMap({"x": NumericColumn(-1, 1)}, target=(0, 1)).bounds().x_norm is None
     assert wide.bounds(x_norm=0.5).x_norm == 0.5
 
 
 def test_short_rows_bring_a_fit_nearer_to_least_squares():
     rng = np.random.default_rng(0)
-    made = FeatureMap({"x": Numeric(0, 1), "c": Categorical(range(20))}, target=(-6, 8))
+    made = FeatureMap({"x": NumericColumn(0, 1), "c": CategoricalColumn(range(20))}, target=(-6, 8))
     rows = np.column_stack([rng.uniform(0, 1, 20_000), rng.integers(0, 20, 20_000)])
     y = np.clip(3 * rows[:, 0] + rng.normal(size=20)[rows[:, 1].astype(int)] + rng.normal(0, 0.5, 20_000), -6, 8)
     features = made.transform(rows)
@@ -139,7 +139,7 @@ def test_categories_are_those_of_scikit_learn():
     values = np.array([["a"], ["c"], ["b"], ["d"]], dtype=object)
     for drop in (None, "first"):
         encoder = OneHotEncoder(categories=[["a", "b", "c"]], drop=drop, handle_unknown="ignore", sparse_output=False)
-        mine = FeatureMap({"x": Categorical(["a", "b", "c"], drop_first=drop is not None)})
+        mine = FeatureMap({"x": CategoricalColumn(["a", "b", "c"], drop_first=drop is not None)})
         np.testing.assert_array_equal(mine.transform(values), encoder.fit(values[:3]).transform(values))
 
 
@@ -147,7 +147,7 @@ def test_powers_and_products_are_those_of_scikit_learn():
     rows = np.random.default_rng(0).uniform(-2, 3, (20, 3))
     oracle = PolynomialFeatures(degree=3, include_bias=False).fit(rows)
     terms = ["a" * i + "b" * j + "c" * k for i, j, k in oracle.powers_]
-    mine = FeatureMap(dict.fromkeys("abc", Numeric(-2, 3)), [list(term) for term in terms])
+    mine = FeatureMap(dict.fromkeys("abc", NumericColumn(-2, 3)), [list(term) for term in terms])
     np.testing.assert_allclose(mine.transform(rows), oracle.transform(rows), rtol=1e-12)
 
 
@@ -163,20 +163,20 @@ def test_powers_and_products_are_those_of_scikit_learn():
     ],
 )
 def test_ranges_are_derived_as_intervals(factors, interval):
-    made = FeatureMap({"x": Numeric(-2, 3), "y": Numeric(-5, -0.0)}, [factors])
+    made = FeatureMap({"x": NumericColumn(-2, 3), "y": NumericColumn(-5, -0.0)}, [factors])
     assert next(iter(made.bounds().features.values())) == interval
 
 
 @pytest.mark.parametrize("values", [[1, 2], ["1", "2"], [1.0, 2.0], ["1.0", " 2"], [True, False]])
 def test_numbers_match_equal_numbers_however_they_are_stored(values):
     declared = [True, False] if values[0] is True else [1, 2]
-    made = FeatureMap({"x": Categorical(declared, drop_first=False)})
+    made = FeatureMap({"x": CategoricalColumn(declared, drop_first=False)})
     for kind in KINDS:
         np.testing.assert_array_equal(made.transform(table([[v] for v in values], kind, ("x",))), np.eye(2))
 
 
 def test_text_that_looks_like_a_number_stays_text():
-    made = FeatureMap({"x": Categorical(["007", "7"], drop_first=False)})
+    made = FeatureMap({"x": CategoricalColumn(["007", "7"], drop_first=False)})
     np.testing.assert_array_equal(
         made.transform(table([["007"], ["7"], ["7.0"]], "numpy", ("x",))), [[1, 0], [0, 1], [0, 0]]
     )
@@ -184,7 +184,7 @@ def test_text_that_looks_like_a_number_stays_text():
 
 def test_true_and_one_are_told_apart_whichever_comes_first():
     pandas = pytest.importorskip("pandas")
-    made = FeatureMap({"x": Categorical(["true", "1"], drop_first=False)})
+    made = FeatureMap({"x": CategoricalColumn(["true", "1"], drop_first=False)})
     for values in ([True, 1], [1, True]):
         frame = pandas.DataFrame({"x": pandas.Series(values, dtype=object)})
         expected = [[1, 0] if value is True else [0, 1] for value in values]
@@ -230,7 +230,7 @@ def test_a_missing_column_is_named(kind):
 
 
 def test_cells_of_another_kind_are_refused():
-    made = FeatureMap({"x": Categorical(["a", "b"])})
+    made = FeatureMap({"x": CategoricalColumn(["a", "b"])})
     rows = np.empty((1, 1), dtype=object)
     rows[0, 0] = ["SECRET"]
     with pytest.raises(DataTypeError, match="type list") as caught:
@@ -243,27 +243,27 @@ def test_cells_of_another_kind_are_refused():
 BAD = {
     "no columns": lambda: FeatureMap({}),
     "no column": lambda: FeatureMap({"x": (0, 1)}),
-    "low above high": lambda: Numeric(1, 0),
-    "not finite": lambda: Numeric(0, float("inf")),
-    "missing outside": lambda: Numeric(0, 1, missing=2),
-    "missing of text": lambda: Numeric(0, 1, missing="1"),
-    "one category": lambda: Categorical(["a"]),
-    "category twice": lambda: Categorical(["a", "b", "a"]),
-    "equal numbers": lambda: Categorical([1, 1.0]),
-    "empty category": lambda: Categorical(["a", ""]),
-    "other twice": lambda: Categorical(["a", "other"], unknown="other"),
-    "a text as list": lambda: Categorical("abc"),
-    "unknown rule": lambda: Categorical(["a", "b"], unknown="drop"),
-    "missing no category": lambda: Categorical(["a", "b"], missing="c"),
-    "undeclared": lambda: FeatureMap({"x": Numeric(0, 1)}, ["y"]),
-    "power of categories": lambda: FeatureMap({"x": Categorical(["a", "b"])}, [("x", "x")]),
-    "same term twice": lambda: FeatureMap({"x": Numeric(0, 1)}, ["x", ["x"]]),
-    "no terms": lambda: FeatureMap({"x": Numeric(0, 1)}, []),
-    "huge power": lambda: FeatureMap({"x": Numeric(0, 1e90)}, [["x"] * 5]),
-    "high power": lambda: FeatureMap({"x": Numeric(0, 1)}, [["x"] * 17]),
-    "target": lambda: FeatureMap({"x": Numeric(0, 1)}, target=(1, 1)),
-    "too many": lambda: FeatureMap(dict.fromkeys("abc", Categorical(range(100))), [("a", "b", "c")]),
-    "names alike": lambda: FeatureMap({"a": Categorical(["x", "y"]), "a[y]": Numeric(0, 1)}),
+    "low above high": lambda: NumericColumn(1, 0),
+    "not finite": lambda: NumericColumn(0, float("inf")),
+    "missing outside": lambda: NumericColumn(0, 1, missing=2),
+    "missing of text": lambda: NumericColumn(0, 1, missing="1"),
+    "one category": lambda: CategoricalColumn(["a"]),
+    "category twice": lambda: CategoricalColumn(["a", "b", "a"]),
+    "equal numbers": lambda: CategoricalColumn([1, 1.0]),
+    "empty category": lambda: CategoricalColumn(["a", ""]),
+    "other twice": lambda: CategoricalColumn(["a", "other"], unknown="other"),
+    "a text as list": lambda: CategoricalColumn("abc"),
+    "unknown rule": lambda: CategoricalColumn(["a", "b"], unknown="drop"),
+    "missing no category": lambda: CategoricalColumn(["a", "b"], missing="c"),
+    "undeclared": lambda: FeatureMap({"x": NumericColumn(0, 1)}, ["y"]),
+    "power of categories": lambda: FeatureMap({"x": CategoricalColumn(["a", "b"])}, [("x", "x")]),
+    "same term twice": lambda: FeatureMap({"x": NumericColumn(0, 1)}, ["x", ["x"]]),
+    "no terms": lambda: FeatureMap({"x": NumericColumn(0, 1)}, []),
+    "huge power": lambda: FeatureMap({"x": NumericColumn(0, 1e90)}, [["x"] * 5]),
+    "high power": lambda: FeatureMap({"x": NumericColumn(0, 1)}, [["x"] * 17]),
+    "target": lambda: FeatureMap({"x": NumericColumn(0, 1)}, target=(1, 1)),
+    "too many": lambda: FeatureMap(dict.fromkeys("abc", CategoricalColumn(range(100))), [("a", "b", "c")]),
+    "names alike": lambda: FeatureMap({"a": CategoricalColumn(["x", "y"]), "a[y]": NumericColumn(0, 1)}),
 }
 
 
@@ -367,7 +367,7 @@ def test_memory_csv_and_parquet_give_the_same_fit(tmp_path):
 def test_the_meaning_of_a_csv_cell_does_not_depend_on_its_neighbours(tmp_path):
     """pyarrow would take a column of nothing but NA for empty, and one of digits for numbers."""
     pytest.importorskip("pyarrow")
-    made = FeatureMap({"x": Categorical(["NA", "007", "true", "nan"], missing="true", drop_first=False)})
+    made = FeatureMap({"x": CategoricalColumn(["NA", "007", "true", "nan"], missing="true", drop_first=False)})
     for value, place in (("NA", 0), ("007", 1), ("true", 2), ("", 2), ("nan", 3)):
         for others in ([], ["text"], ["1"], [""]):
             (tmp_path / "x.csv").write_text("x,y\n" + "".join(f"{v},0\n" for v in [value, *others]))
@@ -378,7 +378,7 @@ def test_the_meaning_of_a_csv_cell_does_not_depend_on_its_neighbours(tmp_path):
 
 def test_without_noise_a_fit_is_least_squares_on_the_features():
     rows, pay = people()
-    model = PrivateLinearRegression(1e7, 1e-3, feature_map=SMALL, method="adassp", numeric="float", random_state=0)
+    model = PrivateLinearRegression(1e7, 1e-3, feature_map=SMALL, method="adassp", arithmetic="float", random_state=0)
     model.fit(table(rows, "numpy"), pay)
     design = np.column_stack([SMALL.transform(table(rows, "numpy")), np.ones(len(pay))])
     best, *_ = np.linalg.lstsq(design, pay, rcond=None)

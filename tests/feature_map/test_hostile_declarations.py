@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols import Bounds, Categorical, FeatureMap, Numeric
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn
 from dpols.errors import BoundsError, DpolsError, ModelFileError
 from dpols.feature_map.toml import feature_map_from_toml
 
 MAP = FeatureMap(
-    {"a": Numeric(-1, 2, missing=0), "r": Categorical(["x", "y", "z"], unknown="other", missing="x")}, target=(0, 1)
+    {"a": NumericColumn(-1, 2, missing=0), "r": CategoricalColumn(["x", "y", "z"], unknown="other", missing="x")},
+    target=(0, 1),
 ).plus(("a", "a"), ("a", "r"))
 TOML = """
 interactions = [["a", "r"]]
@@ -65,7 +66,7 @@ def changed(tree, path, value):
 
 def works(made):
     rows = np.array([[0.5] * len(made.columns), ["x"] * len(made.columns), [None] * len(made.columns)], dtype=object)
-    numbers = all(isinstance(column, Numeric) for column in made.columns.values())
+    numbers = all(isinstance(column, NumericColumn) for column in made.columns.values())
     features = made.transform(rows[:1] if numbers else rows[2:])
     assert features.shape[1] == len(made.names) == len(made.bounds().features)
     assert FeatureMap.from_dict(made.to_dict()) == made

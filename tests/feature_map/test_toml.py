@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from dpols import Categorical, Factor, FeatureMap, Numeric
+from dpols import CategoricalColumn, Factor, FeatureMap, NumericColumn
 from dpols.errors import BoundsError
 from dpols.feature_map.toml import feature_map_from_toml
 
@@ -43,10 +43,10 @@ def declared(text):
 
 def test_everything_can_be_declared():
     columns = {
-        "age": Numeric(18, 90, missing=45),
-        "hours": Numeric(0, 60),
-        "region": Categorical(["north", "south", "west"], unknown="other", missing="north", drop_first=False),
-        "member": Categorical([True, False]),
+        "age": NumericColumn(18, 90, missing=45),
+        "hours": NumericColumn(0, 60),
+        "region": CategoricalColumn(["north", "south", "west"], unknown="other", missing="north", drop_first=False),
+        "member": CategoricalColumn([True, False]),
     }
     terms = [
         *columns,

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from dpols import Bounds, Categorical, FeatureMap, Numeric, PrivateLinearRegression, ols, read
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression, ols, read
 from dpols.errors import BoundsError, DpolsError, ParameterError
 
 pytest.importorskip("formulaic")
@@ -17,10 +17,10 @@ from dpols.formula import translated  # noqa: E402
 BOUNDS = Bounds(features={"a": (0, 10), "h": (-1, 2)}, target=(0, 100))
 DECLARED = FeatureMap(
     {
-        "a": Numeric(0, 10),
-        "h": Numeric(-1, 2),
-        "r": Categorical(["x", "y", "z"]),
-        "q": Categorical(["u", "v"]),
+        "a": NumericColumn(0, 10),
+        "h": NumericColumn(-1, 2),
+        "r": CategoricalColumn(["x", "y", "z"]),
+        "q": CategoricalColumn(["u", "v"]),
     },
     target=(0, 100),
 )

@@ -70,7 +70,7 @@ def report():
 REPORTS = {
     "unknown relation": lambda report: report.update(relation="both"),
     "relation of no text": lambda report: report.update(relation=[]),
-    "numeric mode of no text": lambda report: report.update(numeric={}),
+    "arithmetic mode of no text": lambda report: report.update(arithmetic={}),
     "method of no text": lambda report: report.update(method=3),
     "seeded as a word": lambda report: report.update(seeded="no"),
     "spent as a word": lambda report: report.update(spent_epsilon="1.0"),
@@ -256,14 +256,14 @@ class TestExtremeBudgets:
         assert planned_epsilon(plan, delta) <= epsilon * (1.0 + 1e-9)
 
     @pytest.mark.usefixtures("no_bits")
-    @pytest.mark.parametrize("numeric", ["float", "exact"])
+    @pytest.mark.parametrize("arithmetic", ["float", "exact"])
     @pytest.mark.parametrize("method", ["ihm", "linmix"])
     @pytest.mark.parametrize(("epsilon", "delta"), [(1e3, 1e-6), (1e3, 0.08)])
-    def test_a_plan_that_replaced_rows_make_too_dear_is_refused(self, method, numeric, epsilon, delta):
+    def test_a_plan_that_replaced_rows_make_too_dear_is_refused(self, method, arithmetic, epsilon, delta):
         with pytest.raises(BudgetExceeded, match="nothing was released"):
             model(
                 method=method,
-                numeric=numeric,
+                arithmetic=arithmetic,
                 epsilon=epsilon,
                 delta=delta,
                 neighbours="replace-one",
@@ -273,7 +273,7 @@ class TestExtremeBudgets:
     @pytest.mark.usefixtures("no_bits")
     def test_a_plan_without_a_proof_is_refused(self):
         with pytest.raises(BudgetExceeded, match="proved"):
-            model(numeric="exact", method="linmix", epsilon=1e9, delta=0.5).fit(*rows())
+            model(arithmetic="exact", method="linmix", epsilon=1e9, delta=0.5).fit(*rows())
 
 
 class TestExtremeSketches:

@@ -43,7 +43,7 @@ def made_up(residual=(1.0, 0.0), total=(2.0, 0.0), **more):
 @pytest.mark.parametrize("method", ALGORITHMS)
 def test_with_next_to_no_noise_they_are_those_of_ordinary_least_squares(method, intercept):
     X, y = table(2000)
-    model = fitted(X, y, epsilon=1e9, method=method, fit_intercept=intercept, numeric="float")
+    model = fitted(X, y, epsilon=1e9, method=method, fit_intercept=intercept, arithmetic="float")
     solution, stderr, variance, r_squared = least_squares(X, y, intercept=intercept)
     found = model.inference_
     np.testing.assert_allclose(found.estimate, solution, rtol=1e-3)
@@ -58,7 +58,7 @@ def test_with_next_to_no_noise_they_are_those_of_ordinary_least_squares(method, 
 
 def test_predictions_without_noise_have_the_classical_intervals():
     X, y = table(2000)
-    model = fitted(X, y, epsilon=1e7, numeric="float")
+    model = fitted(X, y, epsilon=1e7, arithmetic="float")
     solution, _, variance, _ = least_squares(X, y)
     design = np.column_stack((X, np.ones(len(X))))
     row = np.array([[30.0, 10.0]])
@@ -71,11 +71,11 @@ def test_predictions_without_noise_have_the_classical_intervals():
     assert observation.upper[0] - observation.mean[0] == pytest.approx(1.96 * observation.stderr[0], rel=0.01)
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize("method", ["adaptive", "ihm", "ihm-adaptive"])
-def test_what_they_are_made_of_is_recorded_and_paid_for(method, numeric):
+def test_what_they_are_made_of_is_recorded_and_paid_for(method, arithmetic):
     X, y = table(1000)
-    paid, plain = (fitted(X, y, method=method, numeric=numeric, inference=share) for share in (0.3, False))
+    paid, plain = (fitted(X, y, method=method, arithmetic=arithmetic, inference=share) for share in (0.3, False))
     report = paid.privacy_report_
     names = [line.what for line in report.lines if "for intervals" in line.what or "at the fit" in line.what]
     assert len(names) == 4
@@ -93,13 +93,13 @@ def test_what_they_are_made_of_is_recorded_and_paid_for(method, numeric):
         assert report.spent_epsilon > 2.999
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_each_release_has_the_noise_that_it_is_accounted_with(numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_each_release_has_the_noise_that_it_is_accounted_with(arithmetic):
     X, y = table(300, seed=3)
     row_map = BOUNDS.row_map(n_features=2, columns=("age", "hours"), fit_intercept=True)
-    rows = BoundedRows(ArraySource(X, y), row_map, numeric=numeric)
+    rows = BoundedRows(ArraySource(X, y), row_map, arithmetic=arithmetic)
     plan = one_step.plan(PrivacyBudget(1.0, 1e-6), n_rows=300, n_features=3, budget_share=0.5)
-    trials = 4000 if numeric == "float" else 700
+    trials = 4000 if arithmetic == "float" else 700
     theta = np.tile([0.3, 0.1, -0.1], (trials, 1))
     measured = one_step.run(rows, plan, theta, streams(1, trials))
     assert measured.releases == plan.releases
@@ -130,7 +130,7 @@ def test_each_release_has_the_noise_that_it_is_accounted_with(numeric):
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_stated_errors_are_those_of_repeated_fits_on_the_same_rows(epsilon):
     X, y = table(4000, seed=1)
-    models = [fitted(X, y, epsilon=epsilon, numeric="float", random_state=seed).inference_ for seed in range(120)]
+    models = [fitted(X, y, epsilon=epsilon, arithmetic="float", random_state=seed).inference_ for seed in range(120)]
     errors = np.array([model.estimate for model in models]) - least_squares(X, y)[0]
     stated = np.array([model.standard_errors("data") for model in models])
     ratio = np.sqrt(np.mean((errors / stated) ** 2, axis=0))
@@ -140,7 +140,7 @@ def test_stated_errors_are_those_of_repeated_fits_on_the_same_rows(epsilon):
 
 def test_more_epsilon_gives_narrower_intervals_and_less_alpha_wider_ones():
     X, y = table(20_000)
-    loose, tight = (fitted(X, y, epsilon=epsilon, numeric="float").inference_ for epsilon in (1.0, 8.0))
+    loose, tight = (fitted(X, y, epsilon=epsilon, arithmetic="float").inference_ for epsilon in (1.0, 8.0))
     assert (tight.standard_errors() < loose.standard_errors()).all()
     assert (tight.standard_errors("data") < tight.standard_errors("population")).all()
     wide, narrow = (np.diff(tight.conf_int(alpha)).ravel() for alpha in (0.01, 0.2))
@@ -171,7 +171,7 @@ def test_a_fit_that_is_far_off_gives_reasons():
 
 def test_units_of_several_rows_have_intervals_for_the_data_only():
     X, y = table(40_000)
-    parameters = {"epsilon": 5.0, "numeric": "float", "max_rows_per_unit": 2}
+    parameters = {"epsilon": 5.0, "arithmetic": "float", "max_rows_per_unit": 2}
     import dpols
 
     bounds = dpols.Bounds(list(BOUNDS.features.values()), BOUNDS.target)
@@ -335,7 +335,7 @@ def test_a_summary_and_a_warning_name_the_coefficients_without_intervals():
     X, y = alike()
     bounds = Bounds([(0.0, 1.0)] * 3, (-1.0, 1.0))
     for seed in range(20):
-        model = fitted(X, y, bounds=bounds, epsilon=6.0, numeric="float", random_state=seed)
+        model = fitted(X, y, bounds=bounds, epsilon=6.0, arithmetic="float", random_state=seed)
         empty = np.isnan(model.inference_.standard_errors())
         if not model.inference_.reasons and list(empty) == [True, True, False, False]:
             break

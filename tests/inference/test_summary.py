@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from inference_problems import fitted, frame, table
 
-from dpols import Bounds, FeatureMap, Numeric, PrivateLinearRegression
+from dpols import Bounds, FeatureMap, NumericColumn, PrivateLinearRegression
 
 LONG = "a very long name of a column with <b>markup</b> & more than twenty letters"
 
@@ -90,7 +90,7 @@ def test_powers_without_an_interval_come_with_advice_to_centre_them():
     cost = np.clip(500 + 100 * age + rng.normal(0, 1000, 5000), 0, 25_000)
     advice = "Centre powers at a public number"
     for term, has in ((("age", "age"), True), ("other", False)):
-        columns = {"age": Numeric(18, 90), "other": Numeric(18, 90)}
+        columns = {"age": NumericColumn(18, 90), "other": NumericColumn(18, 90)}
         feature_map = FeatureMap(columns, terms=["age", term], target=(0, 25_000))
         model = PrivateLinearRegression(
             epsilon=1.0, delta=1e-6, feature_map=feature_map, inference=True, random_state=0

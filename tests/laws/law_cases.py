@@ -75,7 +75,7 @@ CASES = (
 )
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_method = pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=str)
-every_numeric = pytest.mark.parametrize("numeric", ["float", "exact"])
+every_arithmetic = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,10 @@ def bounded(
     fit_intercept: bool = False,
     columns: Sequence[str] | None = None,
     bad_rows: Any = "raise",
-    numeric: Any = "float",
+    arithmetic: Any = "float",
 ) -> BoundedRows:
     """Rows behind their bounds; by default rows of norm 1 and targets in [-1, 1], which map to themselves."""
     X, y = np.asarray(X), np.asarray(y)
     bounds = bounds or Bounds(x_norm=1.0, y_abs=1.0)
     row_map = bounds.row_map(n_features=X.shape[1], columns=columns, fit_intercept=fit_intercept)
-    return BoundedRows(ArraySource(X, y), row_map, bad_rows, numeric)
+    return BoundedRows(ArraySource(X, y), row_map, bad_rows, arithmetic)

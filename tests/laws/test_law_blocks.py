@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from law_cases import bounded, every_numeric
+from law_cases import bounded, every_arithmetic
 from law_oracles import explicit_rows
 
 from dpols import Bounds, PrivateLinearRegression
@@ -107,47 +107,47 @@ def test_statistics_are_those_of_the_explicit_rows(bounds, fit_intercept):
     assert_same(actual, np.concatenate([e.ravel() for e in expected]))
 
 
-@every_numeric
+@every_arithmetic
 @settings(max_examples=30)
 @given(ends=st.sets(st.integers(1, 299)).map(tuple), which=st.sampled_from(sorted(BOUNDS)), intercept=st.booleans())
-def test_any_partition_into_blocks_gives_the_same_statistics(numeric, ends, which, intercept):
+def test_any_partition_into_blocks_gives_the_same_statistics(arithmetic, ends, which, intercept):
     X, y = table()
-    whole = statistics_of(ArraySource(X, y), BOUNDS[which], intercept, numeric=numeric)
-    assert_same(statistics_of(CutSource(X, y, ends), BOUNDS[which], intercept, numeric=numeric), whole)
+    whole = statistics_of(ArraySource(X, y), BOUNDS[which], intercept, arithmetic=arithmetic)
+    assert_same(statistics_of(CutSource(X, y, ends), BOUNDS[which], intercept, arithmetic=arithmetic), whole)
 
 
-@every_numeric
+@every_arithmetic
 @settings(max_examples=20)
 @given(order=st.permutations(range(60)), which=st.sampled_from(sorted(BOUNDS)), intercept=st.booleans())
-def test_any_order_of_rows_gives_the_same_statistics(numeric, order, which, intercept):
+def test_any_order_of_rows_gives_the_same_statistics(arithmetic, order, which, intercept):
     X, y = table(60)
-    whole = statistics_of(ArraySource(X, y), BOUNDS[which], intercept, numeric=numeric)
+    whole = statistics_of(ArraySource(X, y), BOUNDS[which], intercept, arithmetic=arithmetic)
     turned = ArraySource(X[list(order)], y[list(order)])
-    assert_same(statistics_of(turned, BOUNDS[which], intercept, numeric=numeric), whole)
+    assert_same(statistics_of(turned, BOUNDS[which], intercept, arithmetic=arithmetic), whole)
 
 
-@every_numeric
+@every_arithmetic
 @every_bounds
 @pytest.mark.parametrize("workers", [1, 7])
 @pytest.mark.parametrize(("block_rows", "span_rows"), [(13, 4096), (97, 4096), (10**9, 256), (700, 300)])
 def test_blocks_spans_and_threads_give_the_same_statistics(
-    bounds, numeric, workers, block_rows, span_rows, monkeypatch
+    bounds, arithmetic, workers, block_rows, span_rows, monkeypatch
 ):
     X, y = table(1500)
-    whole = statistics_of(ArraySource(X, y), bounds, numeric=numeric)
+    whole = statistics_of(ArraySource(X, y), bounds, arithmetic=arithmetic)
     monkeypatch.setattr(threads, "_BLOCK_ROWS", block_rows)
     monkeypatch.setattr(rows_module, "_SPAN_ROWS", span_rows)
     monkeypatch.setattr(threads, "worker_count", lambda: workers)
-    assert_same(statistics_of(ArraySource(X, y), bounds, numeric=numeric), whole)
+    assert_same(statistics_of(ArraySource(X, y), bounds, arithmetic=arithmetic), whole)
 
 
-@every_numeric
+@every_arithmetic
 @every_bounds
-def test_more_rows_than_one_block_give_the_sums_of_the_blocks(bounds, numeric):
+def test_more_rows_than_one_block_give_the_sums_of_the_blocks(bounds, arithmetic):
     X, y = table(3 * 16384 + 5)
-    whole = statistics_of(ArraySource(X, y), bounds, numeric=numeric)
+    whole = statistics_of(ArraySource(X, y), bounds, arithmetic=arithmetic)
     cuts = [slice(i, i + 5000) for i in range(0, len(y), 5000)]
-    parts = [statistics_of(ArraySource(X[cut], y[cut]), bounds, numeric=numeric) for cut in cuts]
+    parts = [statistics_of(ArraySource(X[cut], y[cut]), bounds, arithmetic=arithmetic) for cut in cuts]
     assert_same(whole, np.sum(parts, axis=0))
 
 
@@ -166,7 +166,7 @@ def test_sums_of_many_rows_of_full_length_are_exact(order):
     odd, n_rows = 2**20 - 3, 4 * 16383  # in blocks of 16383, an odd number too
     X = np.full((n_rows, 1), odd / (2.0**20 - 1.5), order=order)
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=1, columns=None, fit_intercept=False)
-    rows = BoundedRows(ArraySource(X, np.full(n_rows, odd / 2.0**20)), row_map, numeric="exact")
+    rows = BoundedRows(ArraySource(X, np.full(n_rows, odd / 2.0**20)), row_map, arithmetic="exact")
     expected = [[n_rows * odd**2]]
     assert gram(rows).value.tolist() == expected
     assert [s.value.tolist() for s in gram_and_first_gradient(rows, residual_bound=1.0)] == [expected, expected]
@@ -203,12 +203,12 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@every_numeric
+@every_arithmetic
 @every_bounds
-def test_any_layout_of_the_same_numbers_gives_the_same_statistics(bounds, numeric, layout):
+def test_any_layout_of_the_same_numbers_gives_the_same_statistics(bounds, arithmetic, layout):
     X, y = layout(*table(500))
     plain = ArraySource(np.array(X, dtype=np.float64, order="C"), np.array(y, dtype=np.float64))
-    actual, expected = (statistics_of(source, bounds, numeric=numeric) for source in (as_source(X, y), plain))
+    actual, expected = (statistics_of(source, bounds, arithmetic=arithmetic) for source in (as_source(X, y), plain))
     assert_same(actual, expected)
 
 
@@ -229,23 +229,23 @@ TABLES = {
 
 
 @pytest.mark.extras
-@every_numeric
+@every_arithmetic
 @every_bounds
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool])
 @pytest.mark.parametrize("kind", TABLES)
-def test_any_kind_of_table_gives_the_same_statistics(kind, bounds, numeric, dtype):
+def test_any_kind_of_table_gives_the_same_statistics(kind, bounds, arithmetic, dtype):
     X, y = table(700)
     X, y = (X > 0, y > 0) if dtype is bool else (np.rint(2 * X).astype(dtype), np.rint(2 * y).astype(dtype))
     frame = TABLES[kind](pytest.importorskip(kind), X, y)
-    expected = statistics_of(ArraySource(X.astype(float), y.astype(float)), bounds, numeric=numeric)
+    expected = statistics_of(ArraySource(X.astype(float), y.astype(float)), bounds, arithmetic=arithmetic)
     by_name = as_source(frame, "y")
     assert by_name.columns == NAMES
     assert by_name.n_rows == 700
-    assert_same(statistics_of(by_name, bounds, numeric=numeric), expected)
+    assert_same(statistics_of(by_name, bounds, arithmetic=arithmetic), expected)
     without = (
         frame.drop(columns="y") if kind == "pandas" else frame.drop("y") if kind == "polars" else frame.drop(["y"])
     )
-    assert_same(statistics_of(as_source(without, y), bounds, numeric=numeric), expected)
+    assert_same(statistics_of(as_source(without, y), bounds, arithmetic=arithmetic), expected)
 
 
 @pytest.mark.extras
@@ -299,18 +299,18 @@ def fingerprint(array):
 @every_intercept
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bad", [False, True], ids=["good", "bad-row"])
-@every_numeric
-def test_a_fit_never_changes_what_it_is_given(bounds, fit_intercept, dtype, bad, numeric):
+@every_arithmetic
+def test_a_fit_never_changes_what_it_is_given(bounds, fit_intercept, dtype, bad, arithmetic):
     X, y = table()
     X, y = 5 * X.astype(dtype), 5 * y.astype(dtype)
     if bad:
         X[3, 1], y[5] = np.nan, np.inf
     before = fingerprint(X), fingerprint(y)
-    statistics_of(ArraySource(X, y), bounds, fit_intercept, bad_rows="zero", numeric=numeric)
+    statistics_of(ArraySource(X, y), bounds, fit_intercept, bad_rows="zero", arithmetic=arithmetic)
     if bounds is BOUNDS["norm"]:
-        PrivateLinearRegression(1.0, 1e-6, bounds, fit_intercept=fit_intercept, bad_rows="zero", numeric=numeric).fit(
-            X, y
-        )
+        PrivateLinearRegression(
+            1.0, 1e-6, bounds, fit_intercept=fit_intercept, bad_rows="zero", arithmetic=arithmetic
+        ).fit(X, y)
     assert (fingerprint(X), fingerprint(y)) == before
 
 

@@ -28,8 +28,8 @@ def estimator(**changes):
 CONFIGURATIONS = [
     *(estimator(method=method) for method in ALGORITHMS),
     estimator(fit_intercept=False),
-    estimator(numeric="float", bounds=Bounds(x_norm=10.0, target=(-100.0, 300.0))),
-    estimator(numeric="float", accounting="paper", neighbours="replace-one", delta="1/n^1.5"),
+    estimator(arithmetic="float", bounds=Bounds(x_norm=10.0, target=(-100.0, 300.0))),
+    estimator(arithmetic="float", accounting="paper", neighbours="replace-one", delta="1/n^1.5"),
 ]
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from law_cases import Case, bounded, every_case, every_method, every_numeric, problem
+from law_cases import Case, bounded, every_arithmetic, every_case, every_method, problem
 from law_oracles import explicit_rows, hessian_sketch_steps, least_squares
 
 from dpols import Bounds, mechanisms
@@ -99,30 +99,30 @@ def bounded_by_definition(fit_intercept):
     return explicit_rows(*problem(2000, 3), BOUNDS, fit_intercept=fit_intercept)
 
 
-@every_numeric
+@every_arithmetic
 @every_case
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_an_endless_budget_gives_the_noiseless_method(case, numeric, fit_intercept):
+def test_an_endless_budget_gives_the_noiseless_method(case, arithmetic, fit_intercept):
     rows, targets = bounded_by_definition(fit_intercept)
     plan = case.plan(epsilon=ENDLESS, n_rows=2000, n_features=rows.shape[1], **WIDE.get(case.method, {}))
-    bounded_rows = bounded(*problem(2000, 3), BOUNDS, fit_intercept=fit_intercept, numeric=numeric)
+    bounded_rows = bounded(*problem(2000, 3), BOUNDS, fit_intercept=fit_intercept, arithmetic=arithmetic)
     fit = case.algorithm.run(bounded_rows, plan, streams(1, 2))
     for trial in range(2):
         expected = NOISELESS_LIMIT[case.method](rows, targets, plan, fit, trial)
         np.testing.assert_allclose(fit.theta[trial], expected, atol=1e-4 * np.linalg.norm(expected))
 
 
-@every_numeric
+@every_arithmetic
 @every_case
 @pytest.mark.usefixtures("no_gaussian_noise")
-def test_without_gaussian_noise_any_budget_gives_the_noiseless_method(case, numeric):
+def test_without_gaussian_noise_any_budget_gives_the_noiseless_method(case, arithmetic):
     X, y = problem(2000, 3)
     plan = case.plan(n_rows=2000, n_features=3, **WIDE.get(case.method, {}))
-    fit = case.algorithm.run(bounded(X, y, numeric=numeric), plan, streams(2, 2))
+    fit = case.algorithm.run(bounded(X, y, arithmetic=arithmetic), plan, streams(2, 2))
     for trial in range(2):
         expected = NOISELESS_LIMIT[case.method](X, y, plan, fit, trial)
         # Whole-numbered rows and residuals are rounded to 2^-20.
-        accuracy = 1e-9 if numeric == "float" else 1e-5
+        accuracy = 1e-9 if arithmetic == "float" else 1e-5
         np.testing.assert_allclose(fit.theta[trial], expected, atol=accuracy * np.linalg.norm(expected))
 
 

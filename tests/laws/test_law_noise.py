@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from law_cases import every_numeric
+from law_cases import every_arithmetic
 from scipy import stats
 
 from dpols.errors import ParameterError
@@ -36,10 +36,10 @@ def many():
     return streams(2024, 4000)
 
 
-def statistic(value, sensitivity, numeric):
+def statistic(value, sensitivity, arithmetic):
     """A statistic in doubles, or in whole numbers of 2^-40."""
     value = np.asarray(value, dtype=float)
-    if numeric == "float":
+    if arithmetic == "float":
         return Statistic(value, sensitivity)
     return Statistic(np.rint(value * 2.0**40).astype(np.int64), sensitivity * 2.0**40, 2.0**-40)
 
@@ -57,37 +57,37 @@ def test_chi_square_draws_have_their_degrees_of_freedom(degrees):
     assert kolmogorov(draws, stats.chi2(degrees + 1).cdf) < REJECT
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize(("multiplier", "sensitivity"), [(1.0, 1.0), (3.5, 0.25), (0.01, 40.0)])
-def test_a_gaussian_release_adds_multiplier_times_sensitivity(multiplier, sensitivity, numeric):
+def test_a_gaussian_release_adds_multiplier_times_sensitivity(multiplier, sensitivity, arithmetic):
     exact = np.linspace(-5.0, 5.0, 5000)
     channel = Channel(streams(3, 20))
-    released = channel.gaussian(statistic(exact, sensitivity, numeric), multiplier=multiplier)
+    released = channel.gaussian(statistic(exact, sensitivity, arithmetic), multiplier=multiplier)
     assert channel.releases == (GaussianRelease(multiplier),)
     assert released.shape == (20, 5000)
     assert_scale(released - exact, multiplier * sensitivity)
 
 
-@every_numeric
-def test_a_gaussian_release_with_a_trial_axis_gives_each_trial_its_own_value_and_noise(numeric):
+@every_arithmetic
+def test_a_gaussian_release_with_a_trial_axis_gives_each_trial_its_own_value_and_noise(arithmetic):
     exact = np.arange(20.0)[:, None] * np.ones(2000)
-    released = Channel(streams(4, 20)).gaussian(statistic(exact, 0.5, numeric), multiplier=2.0)
+    released = Channel(streams(4, 20)).gaussian(statistic(exact, 0.5, arithmetic), multiplier=2.0)
     assert_scale(released - exact, 1.0)
 
 
-@every_numeric
-def test_the_noise_of_coordinates_and_trials_is_independent(numeric):
-    noise = Channel(streams(5, 3000)).gaussian(statistic(np.zeros(3), 1.0, numeric), multiplier=1.0)
+@every_arithmetic
+def test_the_noise_of_coordinates_and_trials_is_independent(arithmetic):
+    noise = Channel(streams(5, 3000)).gaussian(statistic(np.zeros(3), 1.0, arithmetic), multiplier=1.0)
     np.testing.assert_allclose(np.corrcoef(noise.T), np.eye(3), atol=4.5 / math.sqrt(3000))
     lagged = np.corrcoef(noise[:-1, 0], noise[1:, 0])[0, 1]
     assert abs(lagged) < 4.5 / math.sqrt(3000)
 
 
-@every_numeric
-def test_a_symmetric_release_is_the_gaussian_release_in_an_orthonormal_basis(numeric):
+@every_arithmetic
+def test_a_symmetric_release_is_the_gaussian_release_in_an_orthonormal_basis(arithmetic):
     exact = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -2.0], [0.0, -2.0, 5.0]])
     channel = Channel(streams(6, 3000))
-    released = channel.symmetric_gaussian(statistic(exact, 2.0, numeric), multiplier=1.5)
+    released = channel.symmetric_gaussian(statistic(exact, 2.0, arithmetic), multiplier=1.5)
     assert channel.releases == (GaussianRelease(1.5),)
     np.testing.assert_array_equal(released, released.swapaxes(1, 2))
     noise = released - exact
@@ -99,23 +99,23 @@ def test_a_symmetric_release_is_the_gaussian_release_in_an_orthonormal_basis(num
     np.testing.assert_allclose(np.corrcoef(coordinates.T), np.eye(6), atol=4.5 / math.sqrt(3000))
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize(("which", "expected"), [("smallest", 10.0), ("largest", 31.0)])
-def test_an_eigenvalue_release_adds_multiplier_times_sensitivity(which, expected, numeric, many):
+def test_an_eigenvalue_release_adds_multiplier_times_sensitivity(which, expected, arithmetic, many):
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     matrix = turn @ np.diag([17.0, 10.0, 31.0]) @ turn.T
-    exact = statistic((matrix + matrix.T) / 2, 2.0, numeric)
+    exact = statistic((matrix + matrix.T) / 2, 2.0, arithmetic)
     channel = Channel(many)
     assert_scale(channel.eigenvalue(exact, which, multiplier=0.7) - expected, 1.4)
     assert channel.releases == (GaussianRelease(0.7),)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("sensitivity", [1.0, 2.0])
 def test_the_certain_smallest_eigenvalue_has_its_noise_its_margin_and_its_failure_probability(
-    sensitivity, numeric, many
+    sensitivity, arithmetic, many
 ):
-    exact = statistic(np.diag([50.0, 40.0, 90.0]), sensitivity, numeric)
+    exact = statistic(np.diag([50.0, 40.0, 90.0]), sensitivity, arithmetic)
     channel = Channel(many)
     certain = channel.certain_smallest_eigenvalue(exact, multiplier=3.0, margin=1.5)
     stddev = 3.0 * sensitivity
@@ -130,35 +130,35 @@ def test_the_certain_smallest_eigenvalue_has_its_noise_its_margin_and_its_failur
         assert stats.binomtest(exceeded, len(certain), factor * failure.probability).pvalue < REJECT
 
 
-@every_numeric
-def test_the_certain_smallest_eigenvalue_is_never_negative(numeric):
-    exact = statistic(np.eye(2), 1.0, numeric)
+@every_arithmetic
+def test_the_certain_smallest_eigenvalue_is_never_negative(arithmetic):
+    exact = statistic(np.eye(2), 1.0, arithmetic)
     certain = Channel(streams(8, 100)).certain_smallest_eigenvalue(exact, multiplier=3.0, margin=1.0)
     assert certain.min() == 0.0
     assert certain.max() > 0.0
 
 
-def mixed(bits, A, numeric, *, rows, floor, certain=None, sensitivity=1.0):
+def mixed(bits, A, arithmetic, *, rows, floor, certain=None, sensitivity=1.0):
     channel = Channel(bits)
-    result = channel.mix_gram(statistic(A, sensitivity, numeric), rows=rows, floor=floor, certain=certain)
+    result = channel.mix_gram(statistic(A, sensitivity, arithmetic), rows=rows, floor=floor, certain=certain)
     assert channel.releases == (MixingRelease(rows, floor),)
     return result
 
 
-def sketch_streams(numeric):
+def sketch_streams(arithmetic):
     """Exact sketches take longer."""
-    return streams(2024, 4000 if numeric == "float" else 2000)
+    return streams(2024, 4000 if arithmetic == "float" else 2000)
 
 
 GRAM = np.array([[30.0, 4.0, -3.0], [4.0, 12.0, 2.0], [-3.0, 2.0, 5.0]])
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("rows", [2, 3, 25], ids=["fewer-rows-than-columns", "as-many", "more"])
 @pytest.mark.parametrize("sensitivity", [1.0, 2.0])
-def test_a_sketch_has_the_stated_scale_in_every_direction(rows, sensitivity, numeric):
+def test_a_sketch_has_the_stated_scale_in_every_direction(rows, sensitivity, arithmetic):
     floor = 6.0
-    sketch = mixed(sketch_streams(numeric), GRAM, numeric, rows=rows, floor=floor, sensitivity=sensitivity)
+    sketch = mixed(sketch_streams(arithmetic), GRAM, arithmetic, rows=rows, floor=floor, sensitivity=sensitivity)
     shift = (floor - 1.0) * sensitivity
     np.testing.assert_array_equal(sketch.shift, shift)
     expected = GRAM + shift * np.eye(3)
@@ -174,10 +174,10 @@ def test_a_sketch_has_the_stated_scale_in_every_direction(rows, sensitivity, num
         assert kolmogorov(sketch.gram[:, 2, 2] / scale, stats.chi2(rows).cdf) < REJECT
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("rows", [3, 25])
-def test_the_determinant_of_a_sketch_is_a_product_of_independent_chi_squares(rows, numeric):
-    sketch = mixed(sketch_streams(numeric), GRAM, numeric, rows=rows, floor=6.0)
+def test_the_determinant_of_a_sketch_is_a_product_of_independent_chi_squares(rows, arithmetic):
+    sketch = mixed(sketch_streams(arithmetic), GRAM, arithmetic, rows=rows, floor=6.0)
     expected = GRAM + 5.0 * np.eye(3)
     logs = np.linalg.slogdet(sketch.gram)[1] - np.linalg.slogdet(expected)[1]
     rng = np.random.default_rng(0)
@@ -187,10 +187,10 @@ def test_the_determinant_of_a_sketch_is_a_product_of_independent_chi_squares(row
         assert stats.ks_2samp(logs + 3.0 * math.log(factor), oracle).pvalue < REJECT
 
 
-@every_numeric
-def test_the_trace_of_a_sketch_is_a_weighted_sum_of_chi_squares(numeric):
+@every_arithmetic
+def test_the_trace_of_a_sketch_is_a_weighted_sum_of_chi_squares(arithmetic):
     rows = 25
-    sketch = mixed(sketch_streams(numeric), GRAM, numeric, rows=rows, floor=6.0)
+    sketch = mixed(sketch_streams(arithmetic), GRAM, arithmetic, rows=rows, floor=6.0)
     rng = np.random.default_rng(0)
     weights = np.linalg.eigvalsh(GRAM + 5.0 * np.eye(3))
     oracle = rng.chisquare(rows, (100_000, 3)) @ weights
@@ -200,14 +200,14 @@ def test_the_trace_of_a_sketch_is_a_weighted_sum_of_chi_squares(numeric):
         assert stats.ks_2samp(factor * traces, oracle).pvalue < REJECT
 
 
-@every_numeric
-def test_a_certain_eigenvalue_lowers_the_shift_trial_by_trial_and_never_below_zero(numeric):
+@every_arithmetic
+def test_a_certain_eigenvalue_lowers_the_shift_trial_by_trial_and_never_below_zero(arithmetic):
     certain = np.array([0.0, 2.0, 6.0, 50.0])
-    sketch = mixed(streams(7, 4), GRAM, numeric, rows=4000, floor=6.0, certain=certain)
+    sketch = mixed(streams(7, 4), GRAM, arithmetic, rows=4000, floor=6.0, certain=certain)
     np.testing.assert_array_equal(sketch.shift, [6.0, 4.0, 0.0, 0.0])
     for trial, shift in enumerate(sketch.shift):
         np.testing.assert_allclose(sketch.gram[trial] / 4000, GRAM + shift * np.eye(3), atol=3.0)
-    in_units = mixed(streams(7, 4), GRAM, numeric, rows=10, floor=6.0, certain=certain, sensitivity=2.0)
+    in_units = mixed(streams(7, 4), GRAM, arithmetic, rows=10, floor=6.0, certain=certain, sensitivity=2.0)
     np.testing.assert_array_equal(in_units.shift, [12.0, 10.0, 6.0, 0.0])
 
 

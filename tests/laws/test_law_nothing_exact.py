@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
-from law_cases import bounded, every_case, every_numeric, problem
+from law_cases import bounded, every_arithmetic, every_case, problem
 from law_oracles import explicit_rows
 
 from dpols import Bounds, PrivateLinearRegression
@@ -60,9 +60,9 @@ def exact_statistics(rows):
     return np.concatenate(found)
 
 
-def secrets(X, y, bounds, *, fit_intercept, numeric):
+def secrets(X, y, bounds, *, fit_intercept, arithmetic):
     """Numbers that only the exact data can give, in the data's units and in those of the bounded rows."""
-    found = [X.ravel(), y, exact_statistics(bounded(X, y, bounds, fit_intercept=fit_intercept, numeric=numeric))]
+    found = [X.ravel(), y, exact_statistics(bounded(X, y, bounds, fit_intercept=fit_intercept, arithmetic=arithmetic))]
     for rows, targets in ((X, y), explicit_rows(X, y, bounds, fit_intercept=fit_intercept)):
         both = np.column_stack((rows, targets))
         products = both.T @ both
@@ -88,23 +88,23 @@ def fitted(X, y, **more):
     return PrivateLinearRegression(**(parameters | more)).fit(X, y)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_no_number_that_a_fitted_estimator_holds_is_exact(method, fit_intercept, numeric):
+def test_no_number_that_a_fitted_estimator_holds_is_exact(method, fit_intercept, arithmetic):
     X, y = problem(150, 3)
-    model = fitted(X, y, method=method, fit_intercept=fit_intercept, numeric=numeric, options=None)
+    model = fitted(X, y, method=method, fit_intercept=fit_intercept, arithmetic=arithmetic, options=None)
     numbers = reachable_numbers(model)
     assert len(numbers) > 20
-    assert_free_of(numbers, secrets(X, y, BOUNDS, fit_intercept=fit_intercept, numeric=numeric))
+    assert_free_of(numbers, secrets(X, y, BOUNDS, fit_intercept=fit_intercept, arithmetic=arithmetic))
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_nothing_that_intervals_are_made_of_is_exact(fit_intercept, numeric):
+def test_nothing_that_intervals_are_made_of_is_exact(fit_intercept, arithmetic):
     X, y = problem(150, 3)
-    model = fitted(X, y, fit_intercept=fit_intercept, numeric=numeric, inference=True)
-    forbidden = [secrets(X, y, BOUNDS, fit_intercept=fit_intercept, numeric=numeric)]
+    model = fitted(X, y, fit_intercept=fit_intercept, arithmetic=arithmetic, inference=True)
+    forbidden = [secrets(X, y, BOUNDS, fit_intercept=fit_intercept, arithmetic=arithmetic)]
     rows, targets = explicit_rows(X, y, BOUNDS, fit_intercept=fit_intercept)
     for design, target in ((X, y), (rows, targets)):
         gram = design.T @ design
@@ -129,39 +129,41 @@ def test_an_exact_number_would_be_found_wherever_it_hides():
     for hidden in (product, X[3], float(y[7]), (1, {"a": [float((X.T @ y)[0])]}), Holder(y), closure):
         model = fitted(X, y)
         model.left_over_ = hidden
-        exposed = np.append(secrets(X, y, BOUNDS, fit_intercept=True, numeric="float"), product.ravel())
+        exposed = np.append(secrets(X, y, BOUNDS, fit_intercept=True, arithmetic="float"), product.ravel())
         with pytest.raises(AssertionError):
             assert_free_of(reachable_numbers(model), exposed)
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_no_number_of_a_fit_or_its_transcript_is_exact(case, numeric):
+def test_no_number_of_a_fit_or_its_transcript_is_exact(case, arithmetic):
     X, y = problem(100, case.n_features)
     bounds = Bounds(x_norm=1.0, y_abs=1.0)
     plan = case.plan(n_rows=100)
-    fit = case.algorithm.run(bounded(X, y, bounds, numeric=numeric), plan, streams(0, 2))
-    assert_free_of(reachable_numbers(fit), secrets(X, y, bounds, fit_intercept=False, numeric=numeric))
+    fit = case.algorithm.run(bounded(X, y, bounds, arithmetic=arithmetic), plan, streams(0, 2))
+    assert_free_of(reachable_numbers(fit), secrets(X, y, bounds, fit_intercept=False, arithmetic=arithmetic))
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_the_data_is_not_kept_alive(method, numeric):
+def test_the_data_is_not_kept_alive(method, arithmetic):
     X, y = problem(20_000, 3)
     alive = [weakref.ref(X), weakref.ref(y)]
-    model = fitted(X, y, method=method, numeric=numeric)
+    model = fitted(X, y, method=method, arithmetic=arithmetic)
     del X, y
     gc.collect()
     assert [reference() for reference in alive] == [None, None]
     assert model.coef_.shape == (3,)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("method", ALGORITHMS)
-def test_a_canary_in_a_row_is_found_nowhere(method, numeric, tmp_path):
+def test_a_canary_in_a_row_is_found_nowhere(method, arithmetic, tmp_path):
     X, y = problem(100, 3)
     X[17, 1] = CANARY
-    model = fitted(X, y, method=method, numeric=numeric, bounds=Bounds(features=[(-1e6, 1e6)] * 3, target=(-1, 1)))
+    model = fitted(
+        X, y, method=method, arithmetic=arithmetic, bounds=Bounds(features=[(-1e6, 1e6)] * 3, target=(-1, 1))
+    )
     model.save(tmp_path / "model.json")
     texts = [
         repr(model),

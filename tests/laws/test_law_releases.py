@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from law_cases import DRAWS, Gaussian, Sketch, SymmetricGaussian, bounded, every_case, every_numeric, problem
+from law_cases import DRAWS, Gaussian, Sketch, SymmetricGaussian, bounded, every_arithmetic, every_case, problem
 
 from dpols import mechanisms
 from dpols.algorithms import StagedPlan, follows, names_of
@@ -50,8 +50,8 @@ def door(monkeypatch):
     return NoiseDoor(monkeypatch)
 
 
-def run(case, numeric, bits, plan=None):
-    rows = bounded(*problem(case.n_rows, case.n_features), numeric=numeric)
+def run(case, arithmetic, bits, plan=None):
+    rows = bounded(*problem(case.n_rows, case.n_features), arithmetic=arithmetic)
     return case.algorithm.run(rows, plan or case.plan(), bits)
 
 
@@ -66,12 +66,12 @@ def sizes_of_noise(draws):
     return [size for group in (*sizes, *parts) for size in group]
 
 
-@every_numeric
+@every_arithmetic
 @every_case
 @pytest.mark.parametrize("trials", [1, 3])
-def test_a_run_records_the_releases_of_its_plan_or_an_outcome_that_it_lists(case, numeric, trials):
+def test_a_run_records_the_releases_of_its_plan_or_an_outcome_that_it_lists(case, arithmetic, trials):
     plan = case.plan()
-    fit = run(case, numeric, streams(0, trials))
+    fit = run(case, arithmetic, streams(0, trials))
     assert fit.theta.shape == (trials, case.n_features)
     assert follows(plan, fit)
     assert len(plan.release_names) == len(plan.releases)
@@ -88,11 +88,11 @@ def test_a_run_records_the_releases_of_its_plan_or_an_outcome_that_it_lists(case
         assert not plan.allows((stages[0][:1], stages[1]))
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_the_releases_of_each_trial_are_of_what_was_drawn(case, numeric):
+def test_the_releases_of_each_trial_are_of_what_was_drawn(case, arithmetic):
     plan = case.plan()
-    fit = run(case, numeric, streams(0, 2))
+    fit = run(case, arithmetic, streams(0, 2))
     for trial in range(2):
         releases = fit.releases if fit.stages is None else sum(fit.stages[trial], ())
         draws = DRAWS[case.method](plan, fit, trial)
@@ -133,25 +133,25 @@ def words_of_an_exact_sketch(rows, d):
     return normals + normals % 2 + sum(n // 2 for n in degrees)
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_a_run_reads_no_bits_but_for_that_noise(case, numeric, monkeypatch):
+def test_a_run_reads_no_bits_but_for_that_noise(case, arithmetic, monkeypatch):
     plan, read = case.plan(), []
     bits = streams(0, 1)[0]
     true_words = bits.words
     monkeypatch.setattr(bits, "words", lambda count: read.append(count) or true_words(count))
-    draws = all_draws(case, plan, run(case, numeric, [bits]))
+    draws = all_draws(case, plan, run(case, arithmetic, [bits]))
     noise, sketches = sizes_of_noise(draws), [(d.rows, d.width) for d in draws if isinstance(d, Sketch)]
-    if numeric == "float":
+    if arithmetic == "float":
         expected = sum(noise) + sum(d * rows if rows < d else d * (d + 1) // 2 for rows, d in sketches)
     else:
         expected = sum(n + n % 2 for n in noise) + sum(words_of_an_exact_sketch(rows, d) for rows, d in sketches)
     assert sum(read) == expected
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_each_gaussian_release_has_the_noise_that_its_record_states(case, numeric, monkeypatch):
+def test_each_gaussian_release_has_the_noise_that_its_record_states(case, arithmetic, monkeypatch):
     """Raise the j-th release's noise from none to one std: nothing before it moves, and it moves by its std."""
     plan = case.plan()
     released, which, inside = [], [None], [False]
@@ -180,7 +180,7 @@ def test_each_gaussian_release_has_the_noise_that_its_record_states(case, numeri
     def values(noisy):
         released.clear()
         which[0] = noisy
-        fit = run(case, numeric, streams(0, 1), plan)
+        fit = run(case, arithmetic, streams(0, 1), plan)
         return list(released), fit
 
     quiet, fit = values(None)
@@ -192,7 +192,7 @@ def test_each_gaussian_release_has_the_noise_that_its_record_states(case, numeri
         measured = loud[j] - quiet[j]
         assert measured.shape == stddev.shape
         # Whole-numbered statistics round to 2^-40 of the sensitivity; a certified eigenvalue adds 2^-10 to its own.
-        np.testing.assert_allclose(measured, stddev, rtol=1e-6 if numeric == "float" else 1.1 * 2.0**-10)
+        np.testing.assert_allclose(measured, stddev, rtol=1e-6 if arithmetic == "float" else 1.1 * 2.0**-10)
         assert (measured >= stddev * (1.0 - 1e-6)).all()
         for before in range(j):
             np.testing.assert_array_equal(loud[before], quiet[before])

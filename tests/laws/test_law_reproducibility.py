@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from law_cases import CASES, bounded, every_case, every_method, every_numeric, problem
+from law_cases import CASES, bounded, every_arithmetic, every_case, every_method, problem
 from law_frozen import FROZEN
 
 from dpols import Bounds, PrivateLinearRegression
@@ -12,9 +12,9 @@ from dpols.algorithms import ALGORITHMS
 from dpols.randomness import streams
 
 
-def run(case, numeric, bits):
+def run(case, arithmetic, bits):
     X, y = problem(case.n_rows, case.n_features)
-    return case.algorithm.run(bounded(X, y, numeric=numeric), case.plan(), bits)
+    return case.algorithm.run(bounded(X, y, arithmetic=arithmetic), case.plan(), bits)
 
 
 def frozen_problem():
@@ -45,42 +45,42 @@ def trial_of(batch, j):
     )
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_a_trial_of_a_batch_is_the_single_run_with_its_stream(case, numeric):
-    batch = run(case, numeric, streams(7, 3))
+def test_a_trial_of_a_batch_is_the_single_run_with_its_stream(case, arithmetic):
+    batch = run(case, arithmetic, streams(7, 3))
     for j in range(3):
-        alone = run(case, numeric, streams(7, 3)[j : j + 1])
+        alone = run(case, arithmetic, streams(7, 3)[j : j + 1])
         one = trial_of(batch, j)
-        assert_same_fit(one, alone, 1e-9 if numeric == "float" else 0.0)
+        assert_same_fit(one, alone, 1e-9 if arithmetic == "float" else 0.0)
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_the_same_seed_gives_the_same_bits(case, numeric):
-    one, other = run(case, numeric, streams(7, 2)), run(case, numeric, streams(7, 2))
+def test_the_same_seed_gives_the_same_bits(case, arithmetic):
+    one, other = run(case, arithmetic, streams(7, 2)), run(case, arithmetic, streams(7, 2))
     np.testing.assert_array_equal(one.theta, other.theta)
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_a_stream_does_not_depend_on_how_many_there_are(case, numeric):
-    few, many = run(case, numeric, streams(7, 2)), run(case, numeric, streams(7, 5))
-    np.testing.assert_allclose(few.theta, many.theta[:2], rtol=1e-9 if numeric == "float" else 0.0)
+def test_a_stream_does_not_depend_on_how_many_there_are(case, arithmetic):
+    few, many = run(case, arithmetic, streams(7, 2)), run(case, arithmetic, streams(7, 5))
+    np.testing.assert_allclose(few.theta, many.theta[:2], rtol=1e-9 if arithmetic == "float" else 0.0)
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_different_seeds_and_different_streams_give_different_results(case, numeric):
-    thetas = np.concatenate([run(case, numeric, streams(seed, 3)).theta for seed in (0, 1, 2)])
+def test_different_seeds_and_different_streams_give_different_results(case, arithmetic):
+    thetas = np.concatenate([run(case, arithmetic, streams(seed, 3)).theta for seed in (0, 1, 2)])
     assert len(np.unique(thetas, axis=0)) == 9
     assert (np.ptp(thetas, axis=0) > 0).all()
 
 
-@every_numeric
+@every_arithmetic
 @every_case
-def test_unseeded_runs_differ_from_each_other(case, numeric):
-    thetas = np.concatenate([run(case, numeric, streams(None, 3)).theta for _ in range(3)])
+def test_unseeded_runs_differ_from_each_other(case, arithmetic):
+    thetas = np.concatenate([run(case, arithmetic, streams(None, 3)).theta for _ in range(3)])
     assert len(np.unique(thetas, axis=0)) == 9
 
 
@@ -98,15 +98,17 @@ def test_estimators_without_a_seed_differ_and_with_one_agree(method):
 
 
 def test_every_algorithm_and_accounting_has_its_frozen_numbers():
-    assert set(FROZEN) == {(str(case), numeric) for case in CASES if not case.options for numeric in ("float", "exact")}
+    assert set(FROZEN) == {
+        (str(case), arithmetic) for case in CASES if not case.options for arithmetic in ("float", "exact")
+    }
 
 
-@every_numeric
+@every_arithmetic
 @every_method
-def test_a_seeded_run_gives_the_frozen_numbers(case, numeric):
+def test_a_seeded_run_gives_the_frozen_numbers(case, arithmetic):
     X, y = frozen_problem()
-    fit = case.algorithm.run(bounded(X, y, numeric=numeric), case.plan(epsilon=20.0, delta=1e-5), streams(7, 1))
-    np.testing.assert_allclose(fit.theta[0], FROZEN[str(case), numeric], rtol=1e-6)
+    fit = case.algorithm.run(bounded(X, y, arithmetic=arithmetic), case.plan(epsilon=20.0, delta=1e-5), streams(7, 1))
+    np.testing.assert_allclose(fit.theta[0], FROZEN[str(case), arithmetic], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])

@@ -61,9 +61,9 @@ every_bounds = pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
 every_intercept = pytest.mark.parametrize("fit_intercept", [False, True], ids=["no-intercept", "intercept"])
 
 
-def neighbours(table, bounds, fit_intercept, numeric="float"):
+def neighbours(table, bounds, fit_intercept, arithmetic="float"):
     """The rows, and the rows without the last; a row that is not there adds to each sum what a zero row does."""
-    kwargs = {"bounds": bounds, "fit_intercept": fit_intercept, "numeric": numeric}
+    kwargs = {"bounds": bounds, "fit_intercept": fit_intercept, "arithmetic": arithmetic}
     return tuple(bounded(t[:, :-1].copy(), t[:, -1].copy(), **kwargs) for t in (table, table[:-1]))
 
 
@@ -171,7 +171,9 @@ def test_in_exact_arithmetic_sensitivities_hold_of_the_integers_themselves(bound
 @given(table=rows)
 def test_exact_and_floating_point_statistics_agree_to_the_grid_of_rows(bounds, fit_intercept, table):
     theta = np.linspace(-1.0, 1.0, WIDTH + fit_intercept)[None]
-    (exact, _), (floating, _) = (neighbours(table, bounds, fit_intercept, numeric) for numeric in ("exact", "float"))
+    (exact, _), (floating, _) = (
+        neighbours(table, bounds, fit_intercept, arithmetic) for arithmetic in ("exact", "float")
+    )
     for statistic in (
         gram,
         gram_with_target,
@@ -185,11 +187,11 @@ def test_exact_and_floating_point_statistics_agree_to_the_grid_of_rows(bounds, f
 
 @every_bounds
 @every_intercept
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @settings(max_examples=20)
 @given(table=rows, bound=st.sampled_from([1e-3, 0.25, 1.0, 10.0]))
-def test_what_one_pass_gives_at_once_is_what_two_give(bounds, fit_intercept, numeric, table, bound):
-    both, _ = neighbours(table, bounds, fit_intercept, numeric)
+def test_what_one_pass_gives_at_once_is_what_two_give(bounds, fit_intercept, arithmetic, table, bound):
+    both, _ = neighbours(table, bounds, fit_intercept, arithmetic)
     zero = np.zeros((1, WIDTH + fit_intercept))
     apart = gram(both), clipped_gradient(both, zero, residual_bound=bound)
     for one, other in zip(gram_and_first_gradient(both, residual_bound=bound), apart, strict=True):
@@ -200,16 +202,18 @@ def test_what_one_pass_gives_at_once_is_what_two_give(bounds, fit_intercept, num
 EDGES = np.array([0.0, 0.1, 0.5, 1.0, 2.0])
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize("name", ["unit norm", "features", "one-sided features", "features and norm"])
 @every_intercept
 @settings(max_examples=20)
 @given(table=rows, theta=thetas, bound=st.sampled_from([1e-3, 0.25, 1.0]))
-def test_removing_a_row_moves_the_counts_of_residuals_by_at_most_one(name, fit_intercept, numeric, table, theta, bound):
+def test_removing_a_row_moves_the_counts_of_residuals_by_at_most_one(
+    name, fit_intercept, arithmetic, table, theta, bound
+):
     theta = theta[None, : WIDTH + fit_intercept]
     spoilt = np.vstack((table[:-1], np.full((1, WIDTH + 1), np.nan)))
     both = [
-        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, numeric=numeric, bad_rows="zero")
+        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, arithmetic=arithmetic, bad_rows="zero")
         for t in (table, table[:-1], spoilt)
     ]
     more, less, zero = (clipped_gradient_and_counts(r, theta, residual_bound=bound, edges=EDGES) for r in both)
@@ -223,18 +227,18 @@ def test_removing_a_row_moves_the_counts_of_residuals_by_at_most_one(name, fit_i
     np.testing.assert_allclose(in_units(more[0]), in_units(clipped_gradient(both[0], theta, residual_bound=bound)))
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize("name", ["unit norm", "features", "one-sided features", "features and norm"])
 @every_intercept
 @settings(max_examples=20)
 @given(table=rows, theta=thetas, bound=st.sampled_from([1e-3, 0.25, 1.0]))
 def test_removing_a_row_moves_what_intervals_are_made_of_by_at_most_its_sensitivity(
-    name, fit_intercept, numeric, table, theta, bound
+    name, fit_intercept, arithmetic, table, theta, bound
 ):
     theta = theta[None, : WIDTH + fit_intercept]
     spoilt = np.vstack((table[:-1], np.full((1, WIDTH + 1), np.nan)))
     both = [
-        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, numeric=numeric, bad_rows="zero")
+        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, arithmetic=arithmetic, bad_rows="zero")
         for t in (table, table[:-1], spoilt)
     ]
     more, less, zero = (
@@ -259,13 +263,13 @@ def test_removing_a_row_moves_what_intervals_are_made_of_by_at_most_its_sensitiv
     assert abs(moments[0]) <= math.sqrt(len(table) * moments[1]) + 1e-9
 
 
-@pytest.mark.parametrize("numeric", ["float", "exact"])
-def test_sums_of_squares_and_targets_are_those_of_the_definition(numeric):
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_sums_of_squares_and_targets_are_those_of_the_definition(arithmetic):
     rng = np.random.default_rng(5)
     X, y = rng.uniform(-0.5, 0.5, (50, WIDTH)), rng.uniform(-1.0, 1.0, 50)
     theta = np.array([[0.5, -0.3, 0.2], [0.0, 0.0, 0.0]])
     bound = np.array([0.4, 10.0])
-    rows_of = bounded(X, y, numeric=numeric)
+    rows_of = bounded(X, y, arithmetic=arithmetic)
     gradient, squares = clipped_gradient_and_squares(rows_of, theta, residual_bound=bound)
     counts, moments = counts_and_moments(rows_of, theta, edges=EDGES)
     residuals = y[:, None] - X @ theta.T
@@ -297,7 +301,7 @@ def test_in_exact_arithmetic_a_sum_is_the_sum_of_what_each_row_gives_alone(name,
     """Else removing one row could move others, by their rounding, and no sensitivity would hold."""
     theta = np.array([[0.3, -2.0, 1.0, 0.5]])[:, : WIDTH + fit_intercept]
     together, *alone = (
-        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, numeric="exact")
+        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, arithmetic="exact")
         for t in (table, *table[:, None])
     )
     for statistic in (

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from law_cases import bounded, every_numeric, problem
+from law_cases import bounded, every_arithmetic, problem
 
 from dpols import statistics
 from dpols.data import BoundedRows
@@ -25,11 +25,11 @@ def of(function, rows: BoundedRows) -> list[Statistic]:
     return [result] if isinstance(result, Statistic) else list(result)
 
 
-@every_numeric
+@every_arithmetic
 @pytest.mark.parametrize("function", SUMS, ids=lambda function: function.__name__)
-def test_a_sum_over_units_declares_so_many_times_more(function, numeric):
-    rows = bounded(*problem(), numeric=numeric)
-    by_units = BoundedRows(rows.source, rows.row_map, rows.bad_rows, rows.numeric, 3)
+def test_a_sum_over_units_declares_so_many_times_more(function, arithmetic):
+    rows = bounded(*problem(), arithmetic=arithmetic)
+    by_units = BoundedRows(rows.source, rows.row_map, rows.bad_rows, rows.arithmetic, 3)
     for single, several in zip(of(function, rows), of(function, by_units), strict=True):
         np.testing.assert_array_equal(single.value, several.value)
         assert several.sensitivity == 3 * single.sensitivity

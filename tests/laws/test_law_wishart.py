@@ -42,12 +42,12 @@ def data():
 @pytest.fixture(scope="module", params=product(["float", "exact"], SHAPES), ids=" ".join)
 def sketches(request):
     """Drawn Gram matrices, explicit ones, explicit ones with a wrong shift by its name, and their rank."""
-    numeric, shape = request.param
+    arithmetic, shape = request.param
     rows, X = SHAPES[shape], data()
     gram = Statistic(X.T @ X, 1.0)
-    if numeric == "exact":
+    if arithmetic == "exact":
         gram = Statistic(np.rint(2.0**40 * gram.value).astype(np.int64), 2.0**40, 2.0**-40)
-    trials = TRIALS[numeric]
+    trials = TRIALS[arithmetic]
     drawn = Channel(streams(11, trials)).mix_gram(gram, rows=rows, floor=FLOOR).gram
     rng = np.random.default_rng(6)
 

@@ -14,8 +14,8 @@ from dpols import (
     Bounds,
     BudgetLedger,
     PaidBounds,
+    PrivateGridSearch,
     PrivateLinearRegression,
-    PrivateSearchCV,
     read,
     release_sketch,
 )
@@ -101,12 +101,12 @@ def with_cell(value, row=777, column=1):
 
 
 @pytest.mark.parametrize("method", ALGORITHMS)
-@pytest.mark.parametrize("numeric", ["exact", "float"])
-def test_no_method_spends_on_a_row_that_is_not_finite(ledger, method, numeric):
-    if numeric == "exact" and not ALGORITHMS[method].exact_form:
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_no_method_spends_on_a_row_that_is_not_finite(ledger, method, arithmetic):
+    if arithmetic == "exact" and not ALGORITHMS[method].exact_form:
         pytest.skip("has no exact form")
     bad = with_cell(np.nan)
-    fitting = model(ledger, method=method, numeric=numeric)
+    fitting = model(ledger, method=method, arithmetic=arithmetic)
     fails(ledger, lambda: fitting.fit(bad[:, :2], bad[:, 2]), DataError, words=["Input contains NaN or infinity, and"])
 
 
@@ -141,7 +141,7 @@ def test_sketches(ledger):
 @pytest.mark.parametrize("row", range(12))
 def test_searches_look_at_all_rows_before_the_first_fit(ledger, row):
     bad = with_cell(np.nan, row=row)
-    search = PrivateSearchCV(
+    search = PrivateGridSearch(
         PrivateLinearRegression(bounds=BOUNDS), {"method": ["adassp", "ihm"]}, epsilon=0.3, delta=1e-8, ledger=ledger
     )
     fails(ledger, lambda: search.fit(bad[:, :2], bad[:, 2]), DataError)
@@ -321,7 +321,7 @@ def test_a_charge_is_void_if_and_only_if_no_mechanism_was_entered(ledger, method
         entered.clear()
         source = FailsAt(number)
         try:
-            model(ledger, method=method, numeric="float", **parameters).fit(source)
+            model(ledger, method=method, arithmetic="float", **parameters).fit(source)
         except ZeroDivisionError:
             assert ledger.entries()[-1].status == ("spent" if entered else "void")
         else:

@@ -13,9 +13,9 @@ from dpols import (
     BudgetLedger,
     DpolsError,
     FeatureMap,
-    Numeric,
+    NumericColumn,
+    PrivateGridSearch,
     PrivateLinearRegression,
-    PrivateSearchCV,
 )
 from dpols.errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
 from dpols.privacy import GaussianRelease, delta_of, epsilon_of
@@ -31,7 +31,7 @@ SCORING = in_scoring_part(len(X), 0.2)
 def search(grid=None, estimator=None, **parameters):
     estimator = estimator or PrivateLinearRegression(bounds=BOUNDS, method="adassp")
     grid = grid or {"fit_intercept": [True, False]}
-    return PrivateSearchCV(estimator, grid, **{"epsilon": 1.0, "delta": 1e-6} | parameters)
+    return PrivateGridSearch(estimator, grid, **{"epsilon": 1.0, "delta": 1e-6} | parameters)
 
 
 def model(coefficients, intercept=0.0, bad_rows="raise"):
@@ -98,7 +98,7 @@ def test_a_row_for_scoring_does_not_enter_fits_and_one_for_fitting_enters_them_o
 def test_fits_and_scores_each_meet_the_budget_and_use_it(method, neighbours):
     fitted = search(
         {"fit_intercept": [True, False], "bad_rows": ["raise"]},
-        PrivateLinearRegression(bounds=BOUNDS, method=method, numeric="float"),
+        PrivateLinearRegression(bounds=BOUNDS, method=method, arithmetic="float"),
         neighbours=neighbours,
     ).fit(X, Y)
     report = fitted.search_report_
@@ -124,7 +124,7 @@ def test_the_better_candidate_is_chosen_and_predicts():
 
 def test_scores_have_the_noise_that_is_stated():
     grid = {"fit_intercept": [True]}
-    estimator = PrivateLinearRegression(bounds=BOUNDS, method="adassp", numeric="float")
+    estimator = PrivateLinearRegression(bounds=BOUNDS, method="adassp", arithmetic="float")
     found = [search(grid, estimator, random_state=seed, epsilon=50.0).fit(X, Y).results_[0] for seed in range(150)]
     errors = np.array([result["mean_squared_error"] for result in found])
     stated = found[0]["noise"]
@@ -187,7 +187,9 @@ def test_failed_searches_do_not_find_the_place_of_a_row(tmp_path, kind, spoil):
     declared = {
         "an array": {"bounds": BOUNDS},
         "a table": {"bounds": ranges},
-        "a feature map": {"feature_map": FeatureMap({"a": Numeric(-1, 1), "b": Numeric(-1, 1)}, target=(-1, 1))},
+        "a feature map": {
+            "feature_map": FeatureMap({"a": NumericColumn(-1, 1), "b": NumericColumn(-1, 1)}, target=(-1, 1))
+        },
     }
     estimator = PrivateLinearRegression(method="adassp", **declared[kind])
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=2.0, delta=1e-5)
@@ -212,7 +214,7 @@ def test_failed_searches_do_not_find_the_place_of_a_row(tmp_path, kind, spoil):
 def test_rows_that_a_feature_map_cannot_use_count_as_zero_rows():
     table = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b"])
     table.loc[::50, "b"] = np.nan
-    full, half = (FeatureMap({name: Numeric(-1, 1) for name in names}, target=(-1, 1)) for names in ("ab", "a"))
+    full, half = (FeatureMap({name: NumericColumn(-1, 1) for name in names}, target=(-1, 1)) for names in ("ab", "a"))
     estimator = PrivateLinearRegression(feature_map=full, bad_rows="zero")
     grid = {"feature_map": [full, half], "fit_intercept": [True]}
     fitted = search(grid, estimator, epsilon=10.0, target_range=(-1, 1)).fit(table, Y)
@@ -232,7 +234,7 @@ def test_a_row_adds_nothing_to_the_scores_of_models_that_cannot_use_it():
     models = []
     for names in ("ab", "a"):
         each = model([0.5] * len(names), bad_rows="zero")
-        each.set_params(feature_map=FeatureMap({name: Numeric(-1, 1) for name in names}))
+        each.set_params(feature_map=FeatureMap({name: NumericColumn(-1, 1) for name in names}))
         models.append(each)
     rows, targets = pandas.DataFrame(X[:60], columns=["a", "b"]), Y[:60].copy()
     whole = squared_errors(models, rows, targets, (-1.0, 1.0))

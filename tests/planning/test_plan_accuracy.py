@@ -8,13 +8,13 @@ import pytest
 
 from dpols import (
     Bounds,
-    Categorical,
+    CategoricalColumn,
     FeatureMap,
-    Numeric,
+    NumericColumn,
     PrivateLinearRegression,
     plan_accuracy,
-    which_epsilon,
-    which_n,
+    required_epsilon,
+    required_rows,
 )
 from dpols.errors import DpolsError, ParameterError
 from dpols.planning import Assumptions, accuracy, search
@@ -43,7 +43,7 @@ def test_the_planned_excess_risk_is_the_one_of_fits_on_other_rows(method, epsilo
     best = np.mean((y - joined @ np.linalg.lstsq(joined, y, rcond=None)[0]) ** 2)
     fits = (
         PrivateLinearRegression(
-            epsilon=epsilon, delta="1/n^2", bounds=BOUNDS, method=method, numeric="float", random_state=seed
+            epsilon=epsilon, delta="1/n^2", bounds=BOUNDS, method=method, arithmetic="float", random_state=seed
         ).fit(X, y)
         for seed in range(60)
     )
@@ -59,7 +59,7 @@ def test_the_planned_interval_width_is_the_one_of_a_fit():
         n=50_000, epsilon=3, methods="adaptive", public_table=X, target=y, bounds=BOUNDS, trials=10
     ).rows[0]
     fit = PrivateLinearRegression(
-        epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, numeric="float", random_state=0
+        epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, arithmetic="float", random_state=0
     ).fit(X, y)
     limits = np.asarray(fit.conf_int())[:3]
     width = np.median((limits[:, 1] - limits[:, 0]) * X.std(axis=0) / y.std())
@@ -74,7 +74,7 @@ def test_the_planned_share_of_intervals_is_that_of_the_slopes_of_fits():
     y = np.clip(0.5 * X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(n), -1.5, 1.5)
     given = {"bounds": Bounds(features=[(-1, 1)] + [(0, 1)] * 5, target=(-1.5, 1.5)), "delta": 1e-6}
     planned = plan_accuracy(n=n, epsilon=1.2, methods="adaptive", public_table=X, target=y, trials=trials, **given)
-    model = PrivateLinearRegression(epsilon=1.2, inference=True, numeric="float", **given)
+    model = PrivateLinearRegression(epsilon=1.2, inference=True, arithmetic="float", **given)
     found = [model.set_params(random_state=seed).fit(X, y).inference_ for seed in range(trials)]
     shares = np.isfinite([one.conf_int()[:6, 0] for one in found]).mean(axis=1)
     chance = 3.5 * shares.std() * np.sqrt(2 / trials)
@@ -97,7 +97,7 @@ def test_numbers_of_a_row_agree_with_each_other():
 
 
 def test_a_feature_map_makes_categories_and_powers_of_made_up_and_of_public_columns():
-    columns = {"age": Numeric(18, 90), "region": Categorical(["north", "south", "west"])}
+    columns = {"age": NumericColumn(18, 90), "region": CategoricalColumn(["north", "south", "west"])}
     feature_map = FeatureMap(columns, target=(0, 100)).plus(("age", "age"))
     (sample, *_) = Question.of(bounds=feature_map).samples(20_000)
     age, south, west, square = sample.source.features.T
@@ -161,7 +161,7 @@ def test_the_recommendation_is_the_smallest_epsilon_close_to_least_squares(value
 
 def test_the_epsilon_found_is_the_smallest_of_the_grid_that_is_enough():
     given = {"n": 3000, "d": 3, "r_squared": 0.5, "trials": 8}
-    answer = which_epsilon(**given, wanted_r_squared=0.47)
+    answer = required_epsilon(**given, wanted_r_squared=0.47)
     grid = search._grid(*search.EPSILON_RANGE)
     below = grid[grid.index(answer.value) - 1]
     planned = plan_accuracy(**given, epsilon=[below, answer.value], methods="adaptive", intervals=False).rows
@@ -172,7 +172,7 @@ def test_the_epsilon_found_is_the_smallest_of_the_grid_that_is_enough():
 
 def test_the_number_of_rows_found_is_enough_and_falls_with_epsilon():
     given = {"d": 2, "wanted_r_squared": 0.45, "trials": 6}
-    answers = [which_n(**given, epsilon=epsilon) for epsilon in (0.3, 3.0)]
+    answers = [required_rows(**given, epsilon=epsilon) for epsilon in (0.3, 3.0)]
     assert answers[0].value > answers[1].value
     assert all(answer.row.r_squared >= 0.45 and answer.row.n_rows == answer.value for answer in answers)
     assert all(isinstance(answer.value, int) for answer in answers)
@@ -180,26 +180,26 @@ def test_the_number_of_rows_found_is_enough_and_falls_with_epsilon():
 
 def test_fewer_slopes_with_an_interval_need_fewer_rows():
     given = {"epsilon": 1.0, "d": 5, "condition": 50.0, "interval_width": 1.0, "trials": 6}
-    few, most = (which_n(**given, interval_share=share) for share in (0.2, 1.0))
+    few, most = (required_rows(**given, interval_share=share) for share in (0.2, 1.0))
     assert few.value < most.value
     assert 0.2 <= few.row.interval_share < 1.0 == most.row.interval_share
     with pytest.raises(ParameterError, match="interval_share=0"):
-        which_n(**given, interval_share=0.0)
+        required_rows(**given, interval_share=0.0)
 
 
 def test_a_width_is_reached_by_enough_epsilon_or_said_to_be_out_of_reach():
-    answer = which_epsilon(n=20_000, d=2, interval_width=0.1, trials=4)
+    answer = required_epsilon(n=20_000, d=2, interval_width=0.1, trials=4)
     assert answer.row.interval_width <= 0.1
     assert answer.row.interval_share >= 0.9
     assert "intervals of width <= 0.1 for at least 90% of slopes" in answer.reason
-    assert not which_epsilon(n=200, d=5, interval_width=1e-6, trials=4).reachable
+    assert not required_epsilon(n=200, d=5, interval_width=1e-6, trials=4).reachable
 
 
 def test_what_cannot_be_reached_is_said_with_a_remedy():
-    assert "even without privacy" in which_epsilon(n=1000, d=2, wanted_r_squared=0.6).reason
-    assert "so few rows" in which_epsilon(n=60, d=20, wanted_r_squared=0.49).reason
-    assert "at most" in which_n(epsilon=1, d=2, wanted_r_squared=0.6).reason
-    far = which_epsilon(n=300, d=20, wanted_r_squared=0.44, method="dp-gd", trials=2)
+    assert "even without privacy" in required_epsilon(n=1000, d=2, wanted_r_squared=0.6).reason
+    assert "so few rows" in required_epsilon(n=60, d=20, wanted_r_squared=0.49).reason
+    assert "at most" in required_rows(epsilon=1, d=2, wanted_r_squared=0.6).reason
+    far = required_epsilon(n=300, d=20, wanted_r_squared=0.44, method="dp-gd", trials=2)
     assert far.value is None
     assert "use more rows" in far.reason
 
@@ -249,7 +249,7 @@ def test_shared_keywords_have_defaults_in_one_place_and_words_in_the_docstring()
 def test_a_goal_is_one_number():
     for wanted in ({}, {"wanted_r_squared": 0.4, "interval_width": 0.1}, {"wanted_r_squared": 1.4}):
         with pytest.raises(ParameterError, match="wanted_r_squared"):
-            which_epsilon(n=1000, d=2, **wanted)
+            required_epsilon(n=1000, d=2, **wanted)
 
 
 def test_progress_counts_to_the_end():

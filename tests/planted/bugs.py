@@ -329,8 +329,8 @@ BUGS = (
         (
             Edit(
                 "counting.py",
-                "per_unit(_counted(counts, rows.numeric, len(edges)), rows.rows_per_unit)",
-                "per_unit(_counted(counts, rows.numeric, 1), rows.rows_per_unit)",
+                "per_unit(_counted(counts, rows.arithmetic, len(edges)), rows.rows_per_unit)",
+                "per_unit(_counted(counts, rows.arithmetic, 1), rows.rows_per_unit)",
             ),
         ),
     ),

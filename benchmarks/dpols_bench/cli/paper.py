@@ -23,7 +23,7 @@ class Accounting(StrEnum):
     BOTH = "both"
 
 
-class Numeric(StrEnum):
+class Arithmetic(StrEnum):
     FLOAT = "float"
     EXACT = "exact"
 
@@ -40,9 +40,9 @@ def paper(
     accounting: Annotated[Accounting, typer.Option(help="How noise is calibrated: as published, exactly, or both.")] = (
         Accounting.BOTH
     ),
-    numeric: Annotated[
-        Numeric, typer.Option(help="Arithmetic of the fits; exact is many times slower.")
-    ] = Numeric.FLOAT,
+    arithmetic: Annotated[
+        Arithmetic, typer.Option(help="Arithmetic of the fits; exact is many times slower.")
+    ] = Arithmetic.FLOAT,
     jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
@@ -65,7 +65,7 @@ def paper(
         epsilons=EPSILONS if epsilons is None else tuple(given.numbers("--epsilons", epsilons)),
         trials=trials if trials is not None else QUICK_TRIALS if quick else TRIALS,
         accountings=chosen.get(accounting, (accounting.value,)),  # type: ignore[arg-type]
-        numeric=numeric.value,
+        arithmetic=arithmetic.value,
         jobs=jobs,
     )
     if out.exists() and not out.is_dir():
@@ -79,13 +79,13 @@ def paper(
 
 
 def _print(evaluation: "Evaluation", out: Path) -> None:
-    numeric = evaluation.settings.numeric
+    arithmetic = evaluation.settings.arithmetic
     accountings = evaluation.results.accountings
     rows = [
         [claim.text, *(findings[accounting].verdict for accounting in accountings)]
         for claim, findings in evaluation.claims
     ]
-    print_table(f"Claims of the paper ({numeric} arithmetic)", ["claim", *accountings], rows)
+    print_table(f"Claims of the paper ({arithmetic} arithmetic)", ["claim", *accountings], rows)
     missing = evaluation.about["not_available"]
     if missing:
         typer.echo(f"Data sets not available: {', '.join(missing)}.")

@@ -130,7 +130,7 @@ def run_batch(batch: Batch) -> dict[float, Cell]:
             rng = np.random.default_rng(seed)
             X, y = design.sample(group.n_rows, group.n_features, rng)
             truth = _Truth.of(design.coefficients(group.n_features), X, y, design.sample(1, group.n_features, rng))
-            rows = BoundedRows(_OneBlock(X, y), _row_map(group.n_features), numeric="float")
+            rows = BoundedRows(_OneBlock(X, y), _row_map(group.n_features), arithmetic="float")
             for epsilon, bits in zip(group.epsilons, streams(rng, len(group.epsilons)), strict=True):
                 _count(cells[epsilon], *_fit(group, epsilon, rows, bits), truth)
     return cells

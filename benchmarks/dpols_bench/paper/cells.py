@@ -23,7 +23,7 @@ from .risk import Risk, risk_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Accounting = Literal["paper", "exact"]
-Numeric = Literal["float", "exact"]
+Arithmetic = Literal["float", "exact"]
 
 # Clipping is looked for in the first trials only; it needs passes of its own.
 CLIPPING_TRIALS = 100
@@ -36,7 +36,7 @@ class Cell:
     dataset: str
     method: str
     accounting: Accounting
-    numeric: Numeric
+    arithmetic: Arithmetic
     epsilon: float
 
     @property
@@ -78,11 +78,11 @@ class Problem:
     risk: Risk
     source: "RememberingSource"
 
-    def rows(self, numeric: Numeric) -> BoundedRows:
+    def rows(self, arithmetic: Arithmetic) -> BoundedRows:
         """Return the training rows as methods take them."""
         bounds = Bounds(x_norm=1.0, y_abs=1.0)
         row_map = bounds.row_map(n_features=self.source.n_features, columns=None, fit_intercept=False)
-        return BoundedRows(self.source, row_map, numeric=numeric)
+        return BoundedRows(self.source, row_map, arithmetic=arithmetic)
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +140,7 @@ def run_batch(batch: Batch) -> BatchResult:
     cell = batch.cell
     on = problem(cell.dataset)
     start = time.perf_counter()
-    rows = on.rows(cell.numeric)
+    rows = on.rows(cell.arithmetic)
     plan = plan_of(cell, rows.n_rows, on.source.n_features)
     bits = streams(cell.seed, batch.first + batch.count)[batch.first :]
     # Stacks of small solves are far slower on several BLAS threads; passes over the rows have threads of their own.

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpols.algorithms import ihm
 from dpols.privacy import PrivacyBudget
-from dpols.utility import linmix_guarantee, shifted_condition_number
+from dpols.theory import linmix_guarantee, shifted_condition_number
 
 from .preprocessing import Prepared
 from .published import Published

@@ -14,7 +14,7 @@ from dpols.data.threads import worker_count
 from dpols.errors import ParameterError
 
 from ..datasets import NAMES, REAL, SYNTHETIC, UnavailableError, source
-from .cells import Accounting, Batch, BatchResult, Cell, Numeric, problem
+from .cells import Accounting, Arithmetic, Batch, BatchResult, Cell, problem
 from .claims import Claim, Finding, judge
 from .dataset_table import TableRow, measure
 from .figures import save_figures
@@ -45,7 +45,7 @@ class Settings:
     epsilons: tuple[float, ...] = EPSILONS
     trials: int = TRIALS
     accountings: tuple[Accounting, ...] = ("paper", "exact")
-    numeric: Numeric = "float"
+    arithmetic: Arithmetic = "float"
     jobs: int = 0  # 0: as many as there are cores
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
 def cells_of(settings: Settings, available: dict[str, int]) -> list[Cell]:
     """Return the cells of a run: every method on every data set that it is shown on and that is available."""
     return [
-        Cell(dataset, name, accounting, settings.numeric, epsilon)
+        Cell(dataset, name, accounting, settings.arithmetic, epsilon)
         for dataset in settings.datasets
         if dataset in available
         for accounting in settings.accountings
@@ -144,9 +144,9 @@ def cells_of(settings: Settings, available: dict[str, int]) -> list[Cell]:
 
 def save(evaluation: Evaluation, out: Path) -> None:
     """Write everything there is to look at."""
-    numeric = evaluation.settings.numeric
+    arithmetic = evaluation.settings.arithmetic
     save_table([{**s.as_row()} for s in evaluation.results.cells.values()], out, "results")
-    save_table([{**row.as_row(), "numeric": numeric} for row in evaluation.table], out, "datasets")
+    save_table([{**row.as_row(), "arithmetic": arithmetic} for row in evaluation.table], out, "datasets")
     save_table(claim_rows(evaluation), out, "claims")
     save_json(evaluation.about, out / "about.json")
     save_figures(evaluation.results, evaluation.table, out / "figures")
@@ -161,7 +161,7 @@ def claim_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
             "text": claim.text,
             "rule": claim.rule,
             "accounting": accounting,
-            "numeric": evaluation.settings.numeric,
+            "arithmetic": evaluation.settings.arithmetic,
             "verdict": finding.verdict,
             "numbers": finding.numbers,
         }

@@ -44,8 +44,8 @@ def render(evaluation: "Evaluation", figures: Path) -> str:
     body = "\n".join(
         (
             _header(evaluation),
-            _claims(evaluation.claims, evaluation.settings.numeric),
-            _accountings(evaluation.results, evaluation.settings.numeric),
+            _claims(evaluation.claims, evaluation.settings.arithmetic),
+            _accountings(evaluation.results, evaluation.settings.arithmetic),
             _figures(evaluation.results.accountings, figures),
             _datasets(evaluation),
             _dataset_table(evaluation),
@@ -67,7 +67,7 @@ def _header(evaluation: "Evaluation") -> str:
     counts = [sum(row.measured is not None for row in evaluation.table), len(evaluation.table)]
     missing = ", ".join(about["not_available"]) or "none"
     facts = (
-        ("Arithmetic", f"{settings.numeric} (every number below)"),
+        ("Arithmetic", f"{settings.arithmetic} (every number below)"),
         ("Trials", f"{settings.trials} for each mean; 95% intervals"),
         ("Epsilon", ", ".join(f"{e:.3g}" for e in settings.epsilons) + "; delta = 1/n\u00b2"),
         ("Accounting", " and ".join(settings.accountings)),
@@ -92,7 +92,7 @@ def _header(evaluation: "Evaluation") -> str:
     )
 
 
-def _claims(claims: Sequence[tuple[Claim, dict[str, Finding]]], numeric: str) -> str:
+def _claims(claims: Sequence[tuple[Claim, dict[str, Finding]]], arithmetic: str) -> str:
     cards = []
     for claim, findings in claims:
         verdicts = "".join(
@@ -106,7 +106,7 @@ def _claims(claims: Sequence[tuple[Claim, dict[str, Finding]]], numeric: str) ->
             f'<div class="findings">{verdicts}</div></article>'
         )
     legend = (
-        f"All in {numeric} arithmetic. "
+        f"All in {arithmetic} arithmetic. "
         "A method <em>beats</em> another where its mean is lower by more than the 95% interval of the difference, and "
         "<em>matches or beats</em> it where it is at most 5% worse or within that interval. "
         "All rules and their thresholds stand in the code; refuted claims stay."
@@ -114,7 +114,7 @@ def _claims(claims: Sequence[tuple[Claim, dict[str, Finding]]], numeric: str) ->
     return f'<section id="claims"><h2>What the paper claims</h2><p>{legend}</p>{"".join(cards)}</section>'
 
 
-def _accountings(results: Results, numeric: str) -> str:
+def _accountings(results: Results, arithmetic: str) -> str:
     """How much exact accounting changes: geometric means over data sets."""
     if set(results.accountings) != {"paper", "exact"}:
         return '<section id="accounting"></section>'
@@ -129,7 +129,7 @@ def _accountings(results: Results, numeric: str) -> str:
     return (
         '<section id="accounting"><h2>What exact accounting changes</h2>'
         "<p>Excess risk with exact accounting over that with the paper's, at the same epsilon: geometric mean over the "
-        f"data sets of each method, in {numeric} arithmetic. Below 1 is better.</p>"
+        f"data sets of each method, in {arithmetic} arithmetic. Below 1 is better.</p>"
         '<div class="wide"><table class="numbers">'
         f"<thead><tr><th>epsilon</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
@@ -182,7 +182,7 @@ def _datasets(evaluation: "Evaluation") -> str:
         f'aria-label="Search data sets"> <span class="choice">Accounting: {buttons}</span>'
         '<span id="count"></span></div>'
         f'<p class="legend">{legend}</p><p>Excess empirical risk / n on training rows in '
-        f"{evaluation.settings.numeric} arithmetic; bands are 95% intervals.</p>"
+        f"{evaluation.settings.arithmetic} arithmetic; bands are 95% intervals.</p>"
         f'<div class="cards">{cards}</div></section>'
     )
 
@@ -233,10 +233,10 @@ def _dataset_table(evaluation: "Evaluation") -> str:
     second = "<th>ours</th><th>paper</th>" * len(_COLUMNS)
     rows = "".join(_table_row(row) for row in evaluation.table)
     notes = "".join(f"<li>{escape(note)}</li>" for note in evaluation.about["notes"])
-    numeric = evaluation.settings.numeric
+    arithmetic = evaluation.settings.arithmetic
     return (
         '<section id="table"><h2>The data sets beside the paper\'s table</h2>'
-        f'<p>Fits of this report are in {numeric} arithmetic; this table needs none.</p><div class="wide tall">'
+        f'<p>Fits of this report are in {arithmetic} arithmetic; this table needs none.</p><div class="wide tall">'
         f'<table class="numbers compare"><thead><tr><th rowspan="2">data set</th>{head}</tr><tr>{second}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div><ul>{notes}</ul></section>"
     )

@@ -103,7 +103,7 @@ def plan(
     gradient_share : float
         Share of the squared budget that goes to the gradients (exact accounting only).
     failure_probability : float, optional
-        The paper's utility failure probability, by default delta / 10.
+        the paper's failure probability, by default delta / 10.
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import utility
+from .. import theory
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
@@ -80,14 +80,14 @@ class AdaptiveIHMPlan:
         # Noise may have moved them outside of what n rows of norm 1 allow.
         smallest = min(max(smallest, 0.0), self.n_rows / self.n_features)
         largest = min(max(largest, smallest), float(self.n_rows))
-        wanted = utility.suggested_iterations(
+        wanted = theory.suggested_iterations(
             self.budget, n_features=self.n_features, smallest=smallest, largest=largest
         )
         n_iterations = min(max(wanted, self.iterations[0]), self.iterations[-1])
         for sketch_size in self.sketch_sizes:
             plan = self.outcome(n_iterations, sketch_size)
-            condition = utility.shifted_condition_number(smallest=smallest, largest=largest, floor=plan.floor)
-            ratio = utility.no_clipping_ratio(
+            condition = theory.shifted_condition_number(smallest=smallest, largest=largest, floor=plan.floor)
+            ratio = theory.no_clipping_ratio(
                 n_features=self.n_features, sketch_size=sketch_size, condition_number=condition
             )
             if ratio < 1.0:
@@ -145,7 +145,7 @@ def plan(
         multiplier = gaussian_multiplier(PrivacyBudget(stages[0].epsilon / 2.0, stages[0].delta / 2.0))
     else:
         multiplier = least_noise(lambda x: (GaussianRelease(x),) * 2, stages[0], start=3.0 / stages[0].epsilon)
-    size = utility.suggested_sketch_size(
+    size = theory.suggested_sketch_size(
         n_features=n_features, n_iterations=most, failure_probability=budget.delta / 10.0
     )
     return AdaptiveIHMPlan(

@@ -86,7 +86,7 @@ def plan(
         Whether to release the smallest eigenvalue in order to lower the shift. "auto", the default of exact
         accounting, releases it where the largest value that n rows allow, n / (d + 1), would remove the shift.
     failure_probability : float, optional
-        The paper's utility failure probability, by default delta / 10.
+        the paper's failure probability, by default delta / 10.
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
@@ -152,7 +152,7 @@ def evidence(plan: LinMixPlan, fit: Fit, trial: int, constant: float | None) -> 
 
 
 def default_failure(budget: PrivacyBudget, failure_probability: float | None) -> float:
-    """Return the paper's utility failure probability, delta / 10 unless it is given."""
+    """Return the paper's failure probability, delta / 10 unless it is given."""
     return budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.rows import BoundedRows, Numeric
+from ..data.rows import Arithmetic, BoundedRows
 from ..data.threads import one_blas_thread
 from ..privacy import GaussianRelease, MixingRelease, Release, epsilon_of
 from ..randomness import Bits, SeededBits
@@ -71,7 +71,7 @@ def audit(
     subject: Subject,
     *,
     runs: int,
-    numeric: Numeric = "float",
+    arithmetic: Arithmetic = "float",
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Audit:
@@ -80,7 +80,7 @@ def audit(
     The noise is seeded, so that what was found can be found again.
     """
     started = time.perf_counter()
-    with_row, without = subject.neighbours(numeric)
+    with_row, without = subject.neighbours(arithmetic)
     bits = SeededBits(seed)
     moved = _Moved()
     with one_blas_thread():

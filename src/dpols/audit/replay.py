@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algorithms import algorithm
 from ..data import ArraySource, BoundedRows, Bounds, RowSource
-from ..data.rows import Numeric
+from ..data.rows import Arithmetic
 from ..data.unit_ids import unit_codes
 from ..data.units import source_of_units
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, Release
@@ -56,7 +56,7 @@ def replay(
     bounds: Bounds,
     budget: PrivacyBudget,
     fit_intercept: bool = True,
-    numeric: Numeric = "exact",
+    arithmetic: Arithmetic = "exact",
     options: Mapping[str, Any] | None = None,
     direction: Direction = "remove",
     bits: Sequence[Bits] | None = None,
@@ -75,7 +75,7 @@ def replay(
         Features of shape (n, p) and n targets.
     row : int
         Which row to zero.
-    bounds, budget, fit_intercept, numeric, options
+    bounds, budget, fit_intercept, arithmetic, options
         As the estimator takes them.
     direction : "remove" or "add"
         Whether the tape is recorded on the data with the row or on that without it.
@@ -94,7 +94,7 @@ def replay(
         codes = unit_codes(ids)
         sources[1] = ArraySource(*without_row(features, target, codes == codes[row]))
         sources = [source_of_units(s, ids, max_rows=max_rows_per_unit, bad_rows="zero") for s in sources]
-    pair = [BoundedRows(source, row_map, "zero", numeric, max_rows_per_unit) for source in sources]
+    pair = [BoundedRows(source, row_map, "zero", arithmetic, max_rows_per_unit) for source in sources]
     first, second = pair if direction == "remove" else pair[::-1]
 
     def program(rows: BoundedRows, bits: Sequence[Bits]) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algorithms import StagedPlan, algorithm
 from ..data import ArraySource, BoundedRows, Bounds
-from ..data.rows import Numeric
+from ..data.rows import Arithmetic
 from ..errors import ParameterError
 from ..mechanisms import Channel
 from ..privacy import MixingRelease, PrivacyBudget, gaussian_multiplier, least_noise
@@ -52,11 +52,11 @@ class Subject:
     share: float = 1.0  # of the runs; fewer where they are slow
     exact_only: bool = False  # whether there is no floating-point form
 
-    def neighbours(self, numeric: Numeric) -> tuple[BoundedRows, BoundedRows]:
+    def neighbours(self, arithmetic: Arithmetic) -> tuple[BoundedRows, BoundedRows]:
         """Return the rows, and the rows with the first one zeroed."""
         row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
         sides = (self.data, without_row(*self.data, 0))
-        with_row, without = (BoundedRows(ArraySource(*side), row_map, "zero", numeric) for side in sides)
+        with_row, without = (BoundedRows(ArraySource(*side), row_map, "zero", arithmetic) for side in sides)
         return with_row, without
 
 

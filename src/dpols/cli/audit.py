@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ..audit import Audit
 
 
-class Numeric(StrEnum):
+class Arithmetic(StrEnum):
     FLOAT = "float"
     EXACT = "exact"
 
 
 # Runs on each of two data sets; a run in exact arithmetic takes several times as long.
-RUNS = {Numeric.FLOAT: 100_000, Numeric.EXACT: 40_000}
-QUICK_RUNS = {Numeric.FLOAT: 30_000, Numeric.EXACT: 5_000}
+RUNS = {Arithmetic.FLOAT: 100_000, Arithmetic.EXACT: 40_000}
+QUICK_RUNS = {Arithmetic.FLOAT: 30_000, Arithmetic.EXACT: 5_000}
 
 
 def audit(
@@ -34,7 +34,9 @@ def audit(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for audit.json and audit.png.")
     ] = None,
     method: given.Method = "ihm",
-    numeric: Annotated[Numeric, typer.Option(help="Arithmetic of the runs; exact ones are slower.")] = Numeric.FLOAT,
+    arithmetic: Annotated[
+        Arithmetic, typer.Option(help="Arithmetic of the runs; exact ones are slower.")
+    ] = Arithmetic.FLOAT,
     runs: Annotated[int | None, typer.Option(min=100, help="Runs on each of the two data sets.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the runs, so that they can be repeated.")] = 0,
 ) -> None:
@@ -52,22 +54,22 @@ def audit(
         out_folder.mkdir(parents=True, exist_ok=True)
         check_output(out_folder / "audit.json")
     subjects = [*end_to_end(method), *primitives()]
-    subjects = [subject for subject in subjects if numeric is Numeric.EXACT or not subject.exact_only]
-    count = runs or (QUICK_RUNS if quick else RUNS)[numeric]
-    audits = run_audits(subjects, count, numeric, seed)
-    text = json_format.dumps(to_dict(audits, method, numeric, seed), indent=2)
+    subjects = [subject for subject in subjects if arithmetic is Arithmetic.EXACT or not subject.exact_only]
+    count = runs or (QUICK_RUNS if quick else RUNS)[arithmetic]
+    audits = run_audits(subjects, count, arithmetic, seed)
+    text = json_format.dumps(to_dict(audits, method, arithmetic, seed), indent=2)
     if out_folder is not None:
         write_text(out_folder / "audit.json", [text, "\n"])
         save_plot(out_folder / "audit.png", audits)
     if json:
         typer.echo(text)
     else:
-        show(audits, numeric)
+        show(audits, arithmetic)
     if not all(found.holds for found in audits):
         raise typer.Exit(1)
 
 
-def run_audits(subjects: list[Any], runs: int, numeric: Numeric, seed: int) -> "list[Audit]":
+def run_audits(subjects: list[Any], runs: int, arithmetic: Arithmetic, seed: int) -> "list[Audit]":
     """Audit each subject, with a progress bar where someone is watching."""
     from ..audit.lower_bound import audit
 
@@ -76,23 +78,23 @@ def run_audits(subjects: list[Any], runs: int, numeric: Numeric, seed: int) -> "
     with counting(2 * sum(counts)) as (name, advance):
         for place, (subject, count) in enumerate(zip(subjects, counts, strict=True)):
             name(subject.name)
-            audits.append(audit(subject, runs=count, numeric=numeric.value, seed=seed + place, progress=advance))
+            audits.append(audit(subject, runs=count, arithmetic=arithmetic.value, seed=seed + place, progress=advance))
     return audits
 
 
-def to_dict(audits: "list[Audit]", method: str, numeric: Numeric, seed: int) -> dict[str, Any]:
+def to_dict(audits: "list[Audit]", method: str, arithmetic: Arithmetic, seed: int) -> dict[str, Any]:
     """Return plain data: the method's first audit on top, and all of them."""
     return {
         **{key: value for key, value in audits[0].to_dict().items() if key != "name"},
         "method": method,
-        "numeric": numeric.value,
+        "arithmetic": arithmetic.value,
         "seed": seed,
         "holds": all(found.holds for found in audits),
         "audits": [found.to_dict() for found in audits],
     }
 
 
-def show(audits: "list[Audit]", numeric: Numeric) -> None:
+def show(audits: "list[Audit]", arithmetic: Arithmetic) -> None:
     """Print a table, and what it says."""
     columns = ("", ">claimed", ">exact", ">found", ">removed", ">added", ">runs")
     rows = [
@@ -107,7 +109,7 @@ def show(audits: "list[Audit]", numeric: Numeric) -> None:
         )
         for found in audits
     ]
-    print_table(f"Epsilon at delta = {audits[0].delta:g}, {numeric.value} arithmetic", columns, rows)
+    print_table(f"Epsilon at delta = {audits[0].delta:g}, {arithmetic.value} arithmetic", columns, rows)
     out.print("exact: of the two data sets, from how far they move each release")
     out.print("found: a lower bound at 95% confidence, for a row removed or added\n")
     refuted = [found.name for found in audits if not found.holds]

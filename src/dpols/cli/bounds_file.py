@@ -70,10 +70,10 @@ def read_declared(path: Path, target: str | None = None) -> "FeatureMap":
 
 def _from_table(path: Path, target: str | None) -> "FeatureMap":
     from ..data.bounds_table import read_bounds_table
-    from ..feature_map import FeatureMap, Numeric
+    from ..feature_map import FeatureMap, NumericColumn
 
     table = read_bounds_table(path, target, option="--target")
-    return FeatureMap({name: Numeric(*pair) for name, pair in table["features"].items()}, target=table["target"])
+    return FeatureMap({name: NumericColumn(*pair) for name, pair in table["features"].items()}, target=table["target"])
 
 
 def read_bounds(path: Path) -> "Bounds":
@@ -86,10 +86,10 @@ def read_bounds(path: Path) -> "Bounds":
 
 def plain_bounds(declared: "FeatureMap") -> "Bounds | None":
     """Return the bounds of a feature map that does nothing to the columns, None where it does something."""
-    from ..feature_map import FeatureMap, Numeric
+    from ..feature_map import FeatureMap, NumericColumn
 
     columns = declared.columns.values()
-    plain = all(isinstance(column, Numeric) and column.missing is None for column in columns)
+    plain = all(isinstance(column, NumericColumn) and column.missing is None for column in columns)
     return declared.bounds() if plain and declared.terms == FeatureMap(declared.columns).terms else None
 
 

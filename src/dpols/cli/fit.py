@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..feature_map import FeatureMap
 
 
-class Numeric(StrEnum):
+class Arithmetic(StrEnum):
     AUTO = "auto"
     EXACT = "exact"
     FLOAT = "float"
@@ -110,10 +110,10 @@ def fit(
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
     method: given.Method = "adaptive",
-    numeric: Annotated[
-        Numeric,
+    arithmetic: Annotated[
+        Arithmetic,
         typer.Option(help="Arithmetic: exact, float (private in the real-number model only), or exact where possible."),
-    ] = Numeric.AUTO,
+    ] = Arithmetic.AUTO,
     accounting: given.AccountingOption = given.Accounting.EXACT,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
@@ -190,7 +190,7 @@ def fit(
         feature_map=declared if chosen is None else None,
         fit_intercept=not no_intercept,
         method=method,
-        numeric=numeric.value,
+        arithmetic=arithmetic.value,
         accounting=accounting.value,
         neighbours=neighbours.value,
         options=given.parsed_options(method, option),

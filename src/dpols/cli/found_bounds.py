@@ -104,10 +104,10 @@ def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool
 
 def categories_of(declared: "FeatureMap | None") -> list[str]:
     """Return the columns that are declared as categories."""
-    from ..feature_map import Categorical
+    from ..feature_map import CategoricalColumn
 
     columns = {} if declared is None else declared.columns
-    return [name for name, column in columns.items() if isinstance(column, Categorical)]
+    return [name for name, column in columns.items() if isinstance(column, CategoricalColumn)]
 
 
 def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> Any:

@@ -12,7 +12,7 @@ from .console import number, out, print_table
 
 if TYPE_CHECKING:
     from ..privacy import PrivacyBudget
-    from ..utility import ClosedForm, Guarantee
+    from ..theory import ClosedForm, Guarantee
 
 
 def guarantee(
@@ -84,7 +84,7 @@ def guarantee(
 
 def guarantees(budget: "PrivacyBudget", n_features: int, known: dict[str, float]) -> "tuple[Guarantee, ...]":
     """Return the guarantees of the comparison table."""
-    from ..utility import adassp_guarantee, ihm_guarantee, linmix_guarantee
+    from ..theory import adassp_guarantee, ihm_guarantee, linmix_guarantee
 
     shared: dict[str, Any] = {"n_features": n_features} | {
         name: known[name] for name in ("theta_norm", "target_bound", "failure_probability")
@@ -106,7 +106,7 @@ def suggestions(
 ) -> dict[str, float]:
     """Return the suggested parameters of IHM, and whether clipping is avoided at the ones in use."""
     from ..algorithms import algorithm
-    from ..utility import (
+    from ..theory import (
         best_iterations,
         condition_term,
         no_clipping_ratio,
@@ -145,7 +145,7 @@ def closed_form(
     budget: "PrivacyBudget", sketch_size: int, n_iterations: int, failure_probability: float | None = None
 ) -> "ClosedForm":
     """Return the theorem's closed form, and say so on standard error where it is not valid."""
-    from ..utility import ClosedFormWarning, ihm_closed_form
+    from ..theory import ClosedFormWarning, ihm_closed_form
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClosedFormWarning)

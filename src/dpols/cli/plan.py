@@ -191,7 +191,7 @@ def _answer(
     wanted: "_Wanted",
     common: "Assumptions",
 ) -> "Answer":
-    from ..planning import which_epsilon, which_n
+    from ..planning import required_epsilon, required_rows
 
     if names is not None and len(names) > 1:
         raise ParameterError(f"--methods {','.join(names)}: the search takes one method at a time.")
@@ -200,12 +200,12 @@ def _answer(
         raise ParameterError("give --rows to learn which epsilon is enough, or one --epsilon to learn how many rows.")
     if rows is not None:
         with _by_options(), _bar() as show:
-            return which_epsilon(n=rows, method=method, progress=show, **wanted, **common)
+            return required_epsilon(n=rows, method=method, progress=show, **wanted, **common)
     assert epsilons is not None
     if len(epsilons) != 1:
         raise ParameterError("--epsilon must be one number where the number of rows is asked for.")
     with _by_options(), _bar() as show:
-        return which_n(epsilon=epsilons[0], method=method, progress=show, **wanted, **common)
+        return required_rows(epsilon=epsilons[0], method=method, progress=show, **wanted, **common)
 
 
 def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> "Assumptions":

@@ -39,7 +39,7 @@ def show_cost(report: "PrivacyReport") -> None:
             ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, {report.spent_in_words}"),
             ("certified", report.certificate_in_words),
             ("neighbours", report.relation_in_words),
-            ("numeric mode", report.numeric_in_words),
+            ("arithmetic", report.arithmetic_in_words),
             ("method", f"{report.title} ({report.method}), {report.accounting} accounting"),
             ("data", f"{report.n_rows:,} rows, {report.n_features} coefficients"),
             ("assumed public", "; ".join(report.assumed_public)),

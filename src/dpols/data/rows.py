@@ -19,7 +19,7 @@ from .source import Array, RowSource, Total
 from .span import Span
 
 BadRows = Literal["raise", "zero"]
-Numeric = Literal["exact", "float"]
+Arithmetic = Literal["exact", "float"]
 SpanKernel = Callable[..., tuple[Array, ...]]
 
 # Long spans mean few calls, and threads wait for each other in every call; beyond the cache they would be slow again.
@@ -34,7 +34,7 @@ class BoundedRows:
     source: RowSource
     row_map: RowMap
     bad_rows: BadRows = "raise"
-    numeric: Numeric = "float"
+    arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # in how many rows neighbouring data sets may differ
 
     @property
@@ -50,10 +50,10 @@ class BoundedRows:
         """Return the rows with the numbers ``kernel(span, *args)`` beside them, a line for each row."""
         return NumberedRows(self, numbered(self.source, _over_spans, *self._how(width), kernel, *args))
 
-    def _how(self, width: int) -> tuple[RowMap, Numeric, int]:
+    def _how(self, width: int) -> tuple[RowMap, Arithmetic, int]:
         """Return how blocks are cut and mapped."""
-        most = min(_SPAN_ROWS, SPAN_ROWS) if self.numeric == "exact" else _SPAN_ROWS
-        return self.row_map, self.numeric, max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+        most = min(_SPAN_ROWS, SPAN_ROWS) if self.arithmetic == "exact" else _SPAN_ROWS
+        return self.row_map, self.arithmetic, max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
 
     def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values
@@ -89,7 +89,7 @@ def _sum_over_spans(
     target: Array,
     numbers: Array | None,
     row_map: RowMap,
-    numeric: Numeric,
+    arithmetic: Arithmetic,
     span_rows: int,
     kernel: SpanKernel,
     *args: Any,
@@ -97,7 +97,7 @@ def _sum_over_spans(
     """Sum a kernel over the spans of one block; the last value is the number of bad rows."""
     sums: tuple[Array, ...] | None = None
     bad_rows = 0
-    for rows, span, bad in _spans(features, target, row_map, numeric, span_rows):
+    for rows, span, bad in _spans(features, target, row_map, arithmetic, span_rows):
         part = kernel(span, *args) if numbers is None else kernel(span, numbers[rows], *args)
         sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
         bad_rows += bad
@@ -109,31 +109,33 @@ def _over_spans(
     features: Array,
     target: Array,
     row_map: RowMap,
-    numeric: Numeric,
+    arithmetic: Arithmetic,
     span_rows: int,
     kernel: Callable[..., Array],
     *args: Any,
 ) -> Array:
     """Return the lines that a kernel gives for the rows of one block."""
-    return np.concatenate([kernel(span, *args) for _, span, _ in _spans(features, target, row_map, numeric, span_rows)])
+    return np.concatenate(
+        [kernel(span, *args) for _, span, _ in _spans(features, target, row_map, arithmetic, span_rows)]
+    )
 
 
 def _spans(
-    features: Array, target: Array, row_map: RowMap, numeric: Numeric, span_rows: int
+    features: Array, target: Array, row_map: RowMap, arithmetic: Arithmetic, span_rows: int
 ) -> Iterator[tuple[slice, Span | FixedPointSpan, int]]:
     """Yield a block's spans, each with its place and its number of bad rows; the next one takes its memory."""
-    if numeric == "exact" and not row_map.norm_is_implied:
+    if arithmetic == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
         features = np.ascontiguousarray(features)
     # Where a column's values lie side by side, so do those of what is computed from them: all loops are then long ones.
     order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
     longest = min(span_rows, len(features))
     buffer = scratch("mapped", (longest, row_map.n_features), order)
-    rounded = scratch("rounded", (longest if numeric == "exact" else 0, row_map.n_coordinates), order)
+    rounded = scratch("rounded", (longest if arithmetic == "exact" else 0, row_map.n_coordinates), order)
     for start in range(0, max(len(features), 1), span_rows):
         rows = slice(start, start + span_rows)
         span, bad = bounded_span(features[rows], target[rows], row_map, buffer)
-        yield rows, FixedPointSpan.of(span, rounded) if numeric == "exact" else span, bad
+        yield rows, FixedPointSpan.of(span, rounded) if arithmetic == "exact" else span, bad
 
 
 def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:

@@ -54,7 +54,7 @@ def summary(report: Any) -> str:
     """Return the guarantee in one sentence."""
     return (
         f"A linear regression on {report.n_rows:,} rows, fitted with epsilon = {report.asked.epsilon:.6g} and delta = "
-        f"{report.asked.delta:.4g} under {report.relation} neighbours, in {report.numeric} arithmetic."
+        f"{report.asked.delta:.4g} under {report.relation} neighbours, in {report.arithmetic} arithmetic."
     )
 
 
@@ -158,18 +158,18 @@ def _outcome(report: Any) -> tuple[Part, ...]:
 
 
 def _assumptions(report: Any) -> tuple[Part, ...]:
-    numeric = {
+    arithmetic = {
         "exact": "The guarantee is one of the program as it ran, rounding included. IEEE arithmetic and numpy's "
         "elementary functions are assumed to be as accurate as documented.",
         "float": "The guarantee is one of the formulas in real numbers. Effects of floating-point arithmetic are not "
-        "covered; a fit with numeric='exact' covers them.",
+        "covered; a fit with arithmetic='exact' covers them.",
     }
     items = (
         *(f"Public, and not protected: {item}." for item in report.assumed_public),
         "Declared bounds are public knowledge. Bounds that were read off the data without noise void the guarantee.",
         "The operating system's random numbers are unpredictable.",
         "Other uses of the same rows are not covered by this report: the costs of several releases add up.",
-        numeric.get(report.numeric, report.numeric),
+        arithmetic.get(report.arithmetic, report.arithmetic),
     )
     parts: tuple[Part, ...] = (Bullets(items), f"{report.bounds_in_words}:", Table(("", ""), tuple(report.bounds)))
     return (*parts, "On these bounds:", Bullets(tuple(report.advice))) if report.advice else parts

@@ -1,15 +1,15 @@
 """Features from raw columns by public knowledge alone: ranges, categories, powers, products and replacements."""
 
-from .columns import Categorical, Numeric
+from .columns import CategoricalColumn, NumericColumn
 from .mapping import FeatureMap
 from .source import finite_features, mapped_bounds, mapped_files, mapped_source
 from .terms import Factor
 
 __all__ = [
-    "Categorical",
+    "CategoricalColumn",
     "Factor",
     "FeatureMap",
-    "Numeric",
+    "NumericColumn",
     "finite_features",
     "mapped_bounds",
     "mapped_files",

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.source import Array
 from ..errors import DataError, DataTypeError
-from .columns import OTHER, Categorical, Column, Numeric, category_name
+from .columns import OTHER, CategoricalColumn, Column, NumericColumn, category_name
 
 _UNKNOWN, _BAD = -1, -2
 
@@ -25,7 +25,9 @@ class Cells:
         if name not in self._read:
             column = self._columns[name]
             raw = self._raw(name)
-            self._read[name] = _numbers(name, raw, column) if isinstance(column, Numeric) else _codes(name, raw, column)
+            self._read[name] = (
+                _numbers(name, raw, column) if isinstance(column, NumericColumn) else _codes(name, raw, column)
+            )
         return self._read[name]
 
 
@@ -59,7 +61,7 @@ def raw_column(block: Any, name: str) -> Any:
     return _reader(block, (name,))(name)
 
 
-def _numbers(name: str, raw: Any, column: Numeric) -> Array:
+def _numbers(name: str, raw: Any, column: NumericColumn) -> Array:
     values = numbers(name, raw)
     empty = np.isnan(values)
     clipped = np.clip(values, column.low, column.high)
@@ -69,7 +71,7 @@ def _numbers(name: str, raw: Any, column: Numeric) -> Array:
     return clipped
 
 
-def _codes(name: str, raw: Any, column: Categorical) -> Array:
+def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
     known = {level: code for code, level in enumerate(column.levels)}
     empty = _BAD if column.missing is None else known[column.missing]
     unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN

@@ -15,7 +15,7 @@ Unknown = Literal["zeros", "other"]
 
 
 @dataclass(frozen=True)
-class Numeric:
+class NumericColumn:
     """A column of numbers.
 
     Parameters
@@ -56,7 +56,7 @@ class Numeric:
 
 
 @dataclass(frozen=True)
-class Categorical:
+class CategoricalColumn:
     """A column of categories, each of which becomes a column of zeros and ones.
 
     Parameters
@@ -120,7 +120,7 @@ class Categorical:
         }
 
 
-Column = Numeric | Categorical
+Column = NumericColumn | CategoricalColumn
 
 
 def repeated(names: Sequence[str]) -> str | None:
@@ -150,7 +150,7 @@ def column_from_dict(data: Any) -> Column:
     if set(fields) != set(readers):
         raise ValueError(f"a {kind} column has the fields {', '.join(readers)}")
     read = {name: readers[name](value) for name, value in fields.items()}
-    return Numeric(**read) if kind == "numeric" else Categorical(**read)
+    return NumericColumn(**read) if kind == "numeric" else CategoricalColumn(**read)
 
 
 def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -13,7 +13,7 @@ from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
 from ..plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
-from .columns import Categorical, Column, column_from_dict, repeated
+from .columns import CategoricalColumn, Column, column_from_dict, repeated
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of
 
 _MOST_FEATURES = 100_000
@@ -25,7 +25,7 @@ class FeatureMap:
 
     Parameters
     ----------
-    columns : mapping of column name to Numeric or Categorical
+    columns : mapping of column name to NumericColumn or CategoricalColumn
         What is publicly known of each raw column. Other columns of a table are not used.
     terms : sequence, optional
         The features: a column name, or a sequence of names for a product, in which a name that is repeated is a power.
@@ -38,8 +38,8 @@ class FeatureMap:
 
     A row's features depend on that row and on what is declared here, never on another row.
 
-    >>> from dpols import Categorical, FeatureMap, Numeric
-    >>> columns = {"age": Numeric(18, 90, missing=45), "region": Categorical(["north", "south", "west"])}
+    >>> from dpols import CategoricalColumn, FeatureMap, NumericColumn
+    >>> columns = {"age": NumericColumn(18, 90, missing=45), "region": CategoricalColumn(["north", "south", "west"])}
     >>> feature_map = FeatureMap(columns, target=(0, 100)).plus(("age", "age"))
     >>> feature_map.names
     ('age', 'region[south]', 'region[west]', 'age^2')
@@ -56,10 +56,14 @@ class FeatureMap:
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
-            raise BoundsError("columns must map at least one column name to a dpols.Numeric or dpols.Categorical.")
+            raise BoundsError(
+                "columns must map at least one column name to a dpols.NumericColumn or dpols.CategoricalColumn."
+            )
         for name, column in self.columns.items():
             if not isinstance(name, str) or not isinstance(column, Column):
-                raise BoundsError(f"columns[{name!r}] must be a dpols.Numeric or dpols.Categorical under a text.")
+                raise BoundsError(
+                    f"columns[{name!r}] must be a dpols.NumericColumn or dpols.CategoricalColumn under a text."
+                )
         object.__setattr__(self, "columns", dict(self.columns))
         terms = list(self.columns) if self.terms is None else self.terms
         if isinstance(terms, str) or not isinstance(terms, Sequence) or not terms:
@@ -108,11 +112,11 @@ class FeatureMap:
         found: dict[str, tuple[str, str] | None] = {}
         for term, output in zip(self._terms, self._outputs, strict=True):
             column = self.columns[term[0].column]
-            if len(term) == 1 and isinstance(column, Categorical):
+            if len(term) == 1 and isinstance(column, CategoricalColumn):
                 declared = column.levels[-len(output.names) :]
                 pairs = [(term[0].column, level) if level in column.categories else None for level in declared]
                 found |= zip(output.names, pairs, strict=True)
-            elif any(isinstance(self.columns[factor.column], Categorical) for factor in term):
+            elif any(isinstance(self.columns[factor.column], CategoricalColumn) for factor in term):
                 found |= dict.fromkeys(output.names)
         return found
 

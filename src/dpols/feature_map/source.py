@@ -12,7 +12,7 @@ from ..data.memory import real_numbers
 from ..data.source import Array
 from ..errors import BoundsError, DataError, DataTypeError
 from .cells import numbers, raw_column
-from .columns import Categorical
+from .columns import CategoricalColumn
 from .mapping import FeatureMap
 
 
@@ -54,7 +54,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
 
 def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
     """Return the features of raw rows in files; only their own columns are read, categories as text."""
-    text = [name for name in feature_map.raw_columns if isinstance(feature_map.columns[name], Categorical)]
+    text = [name for name in feature_map.raw_columns if isinstance(feature_map.columns[name], CategoricalColumn)]
     make = partial(mapped_block, feature_map, source.target)
     return source.mapped(feature_map.raw_columns, feature_map.names, make, text)
 

@@ -12,7 +12,7 @@ from ..data.bounds import Interval
 from ..data.source import Array
 from ..errors import BoundsError
 from ..plain_data import finite_number, flag, mapping, text, whole
-from .columns import Categorical, Column, Numeric
+from .columns import CategoricalColumn, Column, NumericColumn
 
 _LARGEST_POWER = 16
 
@@ -59,7 +59,7 @@ def as_term(given: Any, columns: Mapping[str, Column]) -> Term:
     for item in items:
         factor = _checked(Factor(item) if isinstance(item, str) else item, columns)
         key = (factor.column, factor.origin)
-        if key in merged and isinstance(columns[factor.column], Categorical):
+        if key in merged and isinstance(columns[factor.column], CategoricalColumn):
             raise BoundsError(f"a term has column {factor.column!r} of categories twice; once is enough.")
         power = factor.power + (merged[key].power if key in merged else 0)
         merged[key] = Factor(factor.column, power, factor.origin, factor.all_levels)
@@ -79,7 +79,7 @@ def output_of(term: Term, columns: Mapping[str, Column]) -> Output:
     interval, names = (1.0, 1.0), [""]
     for factor in term:
         column = columns[factor.column]
-        if isinstance(column, Numeric):
+        if isinstance(column, NumericColumn):
             interval = _times(interval, _power(_shifted(column.interval, factor.origin), factor.power))
             parts = [_label(factor)]
         else:
@@ -87,7 +87,7 @@ def output_of(term: Term, columns: Mapping[str, Column]) -> Output:
         names = [f"{left}:{right}" if left else right for left, right in product(names, parts)]
     if not all(math.isfinite(end) for end in interval):
         raise BoundsError(f"the range of {names[0]!r} exceeds that of doubles; use smaller powers or tighter ranges.")
-    if not any(isinstance(columns[factor.column], Categorical) for factor in term):
+    if not any(isinstance(columns[factor.column], CategoricalColumn) for factor in term):
         return Output(tuple(names), interval, 1.0)
     low, high = min(interval[0], 0.0), max(interval[1], 0.0)
     k = len(names)
@@ -103,7 +103,7 @@ def output_of(term: Term, columns: Mapping[str, Column]) -> Output:
 def width_of(term: Term, columns: Mapping[str, Column]) -> int:
     """Return how many columns a term gives."""
     parts = ((factor, columns[factor.column]) for factor in term)
-    return math.prod(len(_levels(factor, column)) for factor, column in parts if isinstance(column, Categorical))
+    return math.prod(len(_levels(factor, column)) for factor, column in parts if isinstance(column, CategoricalColumn))
 
 
 def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], Array]) -> Array:
@@ -114,7 +114,7 @@ def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], 
     values: Array | None = None
     for factor in term:
         column = columns[factor.column]
-        if isinstance(column, Numeric):
+        if isinstance(column, NumericColumn):
             part = ((cells(factor.column) - factor.origin) ** factor.power)[:, None]
         else:
             codes = cells(factor.column)
@@ -156,7 +156,7 @@ def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
     if factor.column not in columns:
         raise BoundsError(f"a term has column {factor.column!r}, which is not declared; declared are {list(columns)}.")
     column = columns[factor.column]
-    if isinstance(column, Categorical):
+    if isinstance(column, CategoricalColumn):
         if factor.power != 1 or factor.origin != 0.0:
             raise BoundsError(f"column {factor.column!r} holds categories; it has no powers.")
         full = not column.drop_first if factor.all_levels is None else factor.all_levels
@@ -170,7 +170,7 @@ def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
     return Factor(factor.column, factor.power, float(factor.origin))
 
 
-def _levels(factor: Factor, column: Categorical) -> tuple[str, ...]:
+def _levels(factor: Factor, column: CategoricalColumn) -> tuple[str, ...]:
     return column.levels if factor.all_levels else column.levels[1:]
 
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import BoundsError
-from .columns import Categorical, Column, Numeric
+from .columns import CategoricalColumn, Column, NumericColumn
 from .mapping import FeatureMap
 from .terms import Factor
 
-_NUMERIC = ("low", "high", "missing", "degree", "centre")
+_ARITHMETIC = ("low", "high", "missing", "degree", "centre")
 _CATEGORICAL = ("categories", "unknown", "missing", "drop_first")
 
 
@@ -73,9 +73,9 @@ def _column(where: str, table: Any) -> Column:
     try:
         if isinstance(table, dict) and "categories" in table:
             _only(where, table, _CATEGORICAL)
-            return Categorical(**table)
-        low, high = _limits(where, table, _NUMERIC)
-        return Numeric(low, high, table.get("missing"))
+            return CategoricalColumn(**table)
+        low, high = _limits(where, table, _ARITHMETIC)
+        return NumericColumn(low, high, table.get("missing"))
     except BoundsError as error:
         text = str(error)
         raise BoundsError(text if text.startswith("[") or "no table" in text else f"[{where}]: {text}") from None

@@ -64,7 +64,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         method=method.name,
         title=method.title,
         reference=method.reference,
-        numeric=prepared.numeric,
+        arithmetic=prepared.arithmetic,
         seeded=outcome.seeded,
         accounting=prepared.request.accounting,
         relation=str(prepared.relation),

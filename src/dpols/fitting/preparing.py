@@ -9,8 +9,8 @@ from ..algorithms import Algorithm, StagedPlan, algorithm, one_step
 from ..algorithms.alongside import joint_planned_epsilon, plan_alongside
 from ..bounds_advice import count_release
 from ..data import Bounds, RowMap, RowSource
-from ..data.rows import Numeric
-from ..errors import BudgetExceeded, CalibrationError, NumericWarning, ParameterError
+from ..data.rows import Arithmetic
+from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
 from ..paid_bounds import PaidBounds
 from ..privacy import GaussianRelease, MixingRelease, Neighbours, PrivacyBudget
 from ..privacy.certificate import certify
@@ -30,7 +30,7 @@ class Prepared:
     budget: PrivacyBudget
     relation: Neighbours
     plan: Any
-    numeric: Numeric
+    arithmetic: Arithmetic
     bounds: Bounds | PaidBounds
     paid: tuple[GaussianRelease, ...]  # what the fit releases beside its method, within the same budget
     one_step: one_step.OneStepPlan | None  # those of them, the last ones, that intervals are made of
@@ -61,10 +61,10 @@ def prepare(request: Request, source: RowSource) -> Prepared:
     plan = _plan(request, method, budget, relation, n_units, n_coordinates, paid)
     if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in plan.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
-    numeric = _numeric(request, method, n_coordinates)
-    if numeric == "exact" and not isinstance(plan, StagedPlan):
+    arithmetic = _arithmetic(request, method, n_coordinates)
+    if arithmetic == "exact" and not isinstance(plan, StagedPlan):
         certify((*paid, *plan.releases), budget, relation=relation)  # and again of what was recorded
-    return Prepared(request, method, budget, relation, plan, numeric, bounds, paid, step, source)
+    return Prepared(request, method, budget, relation, plan, arithmetic, bounds, paid, step, source)
 
 
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
@@ -73,22 +73,22 @@ def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
     )
 
 
-def _numeric(request: Request, method: Algorithm, n_coordinates: int) -> Numeric:
+def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arithmetic:
     """Settle the arithmetic; what falls back to floating point says so."""
-    if request.numeric == "float":
+    if request.arithmetic == "float":
         return "float"
     if not method.exact_form:
         reason = f"method {method.name!r} has no exact form"
-    elif request.numeric == "auto" and n_coordinates > _EXACT_UP_TO:
+    elif request.arithmetic == "auto" and n_coordinates > _EXACT_UP_TO:
         reason = f"{n_coordinates} coefficients are more than the {_EXACT_UP_TO} up to which exact is chosen"
     else:
         return "exact"
-    if request.numeric == "exact":
-        raise ParameterError(f"numeric='exact' is not possible: {reason}; use another method or numeric='float'.")
+    if request.arithmetic == "exact":
+        raise ParameterError(f"arithmetic='exact' is not possible: {reason}; use another method or arithmetic='float'.")
     warnings.warn(
-        f"numeric='auto' falls back to floating point, private in the real-number model only: {reason}. "
-        "Pass numeric='float' to accept this, or numeric='exact' to insist.",
-        NumericWarning,
+        f"arithmetic='auto' falls back to floating point, private in the real-number model only: {reason}. "
+        "Pass arithmetic='float' to accept this, or arithmetic='exact' to insist.",
+        ArithmeticWarning,
         stacklevel=4,
     )
     return "float"

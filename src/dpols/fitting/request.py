@@ -23,7 +23,7 @@ class Request:
     feature_map: FeatureMap | None = None
     fit_intercept: bool = True
     method: str = "adaptive"
-    numeric: str = "auto"
+    arithmetic: str = "auto"
     accounting: str = "exact"
     neighbours: str = "zero-out"
     options: Any = None
@@ -34,7 +34,7 @@ class Request:
     inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
 
     def __post_init__(self) -> None:
-        one_of("numeric", self.numeric, ("auto", "exact", "float"))
+        one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
         algorithm(self.method)
         if not isinstance(self.feature_map, FeatureMap | None):

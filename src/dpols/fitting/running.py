@@ -74,7 +74,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
             release = prepared.paid[len(paid)]
             spread, recorded = release_spread(bounds, row_map, _unbounded(prepared), release, bits[0])
             paid, paid_names = (*paid, *recorded), (*paid_names, COUNTS_NAME)
-        rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
+        rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run(rows, plan, bits)
         measured = None
         if prepared.one_step is not None:
@@ -86,7 +86,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
             f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
             "nothing is returned. Please report this as a bug of dpols."
         )
-    exact = prepared.numeric == "exact"
+    exact = prepared.arithmetic == "exact"
     proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
     return Outcome(fit, bounds, row_map, paid, paid_names, spread, measured, spent, proved, bits[0].seeded)
 
@@ -111,4 +111,4 @@ def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[Gauss
 
 def _unbounded(prepared: Prepared) -> UnboundedRows:
     request = prepared.request
-    return UnboundedRows(prepared.source, request.bad_rows, prepared.numeric, request.rows_per_unit)  # type: ignore[arg-type]
+    return UnboundedRows(prepared.source, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]

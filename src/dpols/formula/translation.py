@@ -14,9 +14,9 @@ from typing import Any, cast
 from ..data import Bounds
 from ..data.bounds import Interval
 from ..errors import BoundsError, MissingExtraError, ParameterError
-from ..feature_map import Categorical, Factor, FeatureMap, Numeric
+from ..feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
 
-Column = Numeric | Categorical
+Column = NumericColumn | CategoricalColumn
 _KNOWN = (
     "a formula may have column names, products such as a:b and a*b, I(a**2), I((a - 5)**2), poly(a, 2, raw=True) and "
     "C(a, levels=[...])"
@@ -41,7 +41,7 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     parsed = _parsed(formula)
     target = _target(formula, parsed)
     columns = _columns(declared)
-    known = [name for name, column in columns.items() if isinstance(column, Categorical)]
+    known = [name for name, column in columns.items() if isinstance(column, CategoricalColumn)]
     target_range = _target_range(declared, columns, target)
     # A formula's own levels stand before those that were declared.
     meanings = {factor.expr: _meaning(factor) for term in parsed.rhs for factor in term.factors}
@@ -121,7 +121,7 @@ def _columns(declared: Any) -> dict[str, Column]:
     if isinstance(declared, FeatureMap):
         return dict(declared.columns)
     if isinstance(declared, Bounds) and isinstance(declared.features, Mapping):
-        return {name: Numeric(low, high) for name, (low, high) in declared.features.items()}
+        return {name: NumericColumn(low, high) for name, (low, high) in declared.features.items()}
     raise BoundsError(
         "a formula needs bounds by column name: pass bounds=dpols.Bounds(features={'age': (18, 90), ...}, target=...), "
         "or a feature map whose columns are declared."
@@ -133,7 +133,7 @@ def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> In
     of_target = getattr(declared, "target_name", None)
     if name in columns and name != of_target:
         column = columns[name]
-        if not isinstance(column, Numeric):
+        if not isinstance(column, NumericColumn):
             raise BoundsError(f"the formula's target {name!r} is declared as categories; it must be one of numbers.")
         return column.interval
     y_abs = getattr(declared, "y_abs", None)
@@ -149,17 +149,17 @@ def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> In
 def _declare(columns: dict[str, Column], name: str, levels: Sequence[Any], elsewhere: str) -> None:
     """Note the levels of a column, which must be the same wherever they are given: here and ``elsewhere``."""
     if not levels:
-        if not isinstance(columns.get(name), Categorical):
+        if not isinstance(columns.get(name), CategoricalColumn):
             raise BoundsError(f"C({name}) needs its public levels: write C({name}, levels=[...]).")
         return
     before = columns.get(name)
-    made = Categorical(levels, missing=before.missing if isinstance(before, Categorical) else None)
-    if isinstance(before, Categorical) and before.categories != made.categories:
+    made = CategoricalColumn(levels, missing=before.missing if isinstance(before, CategoricalColumn) else None)
+    if isinstance(before, CategoricalColumn) and before.categories != made.categories:
         raise BoundsError(
             f"column {name!r} has the levels {list(made.categories)} in C({name}, levels=[...]) of the formula, but "
             f"{list(before.categories)} {elsewhere}; give the same in both, or levels in the bounds alone."
         )
-    columns[name] = before if isinstance(before, Categorical) else made
+    columns[name] = before if isinstance(before, CategoricalColumn) else made
 
 
 def _meaning(factor: Any) -> _Meaning:
@@ -249,7 +249,7 @@ def _alternatives(meaning: _Meaning, part: Any, columns: Mapping[str, Column]) -
         return [[Factor(meaning.categories, all_levels=not part.reduced)]]
     if len(meaning.products) == 1 and len(meaning.products[0]) == 1:
         (factor,) = meaning.products[0]
-        if isinstance(columns[factor.column], Categorical) and factor == Factor(factor.column):
+        if isinstance(columns[factor.column], CategoricalColumn) and factor == Factor(factor.column):
             return [[Factor(factor.column, all_levels=not part.reduced)]]
     return [list(factors) for factors in meaning.products]
 
@@ -259,7 +259,7 @@ def _scoped_terms(parsed: Any, meanings: Mapping[str, _Meaning], columns: Mappin
     import pandas
     from formulaic import Formula
 
-    levels = {name: column.levels for name, column in columns.items() if isinstance(column, Categorical)}
+    levels = {name: column.levels for name, column in columns.items() if isinstance(column, CategoricalColumn)}
     written = {name: given for meaning in meanings.values() for name, given in meaning.levels if given}
     levels |= written  # as the formula has them, numbers as numbers
     n_rows = max(2, *map(len, levels.values())) if levels else 2

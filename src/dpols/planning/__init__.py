@@ -2,7 +2,7 @@
 
 from .accuracy import EPSILONS, METHODS, AccuracyPlan, Recommendation, plan_accuracy
 from .question import TRIALS, Assumptions
-from .search import Answer, which_epsilon, which_n
+from .search import Answer, required_epsilon, required_rows
 from .simulation import PlannedRow
 
 __all__ = [
@@ -15,6 +15,6 @@ __all__ = [
     "PlannedRow",
     "Recommendation",
     "plan_accuracy",
-    "which_epsilon",
-    "which_n",
+    "required_epsilon",
+    "required_rows",
 ]

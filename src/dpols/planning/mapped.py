@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import ndtr
 
-from ..feature_map import Categorical, FeatureMap
+from ..feature_map import CategoricalColumn, FeatureMap
 from ..randomness import Bits, standard_normal
 from .rows import Array, RepeatedRows, Sample, distinct
 from .shapes import REACH, Shape, correlation_matrix, log_spaced, target_range, target_within
@@ -46,7 +46,7 @@ class MappedShape(Shape):
         places = dict(zip(self.feature_map.raw_columns, latent.T, strict=True))
         for i, (name, column) in enumerate(self.feature_map.columns.items()):
             values = places.get(name, np.zeros(len(latent)))
-            if isinstance(column, Categorical):
+            if isinstance(column, CategoricalColumn):
                 which = np.minimum((ndtr(values) * len(column.categories)).astype(np.int64), len(column.categories) - 1)
                 block[:, i] = np.array(column.categories, dtype=object)[which]
             else:

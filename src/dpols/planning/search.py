@@ -50,7 +50,7 @@ class Answer:
         }
 
 
-def which_epsilon(
+def required_epsilon(
     *,
     n: int,
     wanted_r_squared: float | None = None,
@@ -67,7 +67,7 @@ def which_epsilon(
     have one. What is assumed is given as to `plan_accuracy`. Every epsilon is tried on the same
     rows and with the same noise up to its scale, so that accuracy grows with epsilon and the search can halve.
 
-    >>> which_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
+    >>> required_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
     'no epsilon is enough: even without privacy R^2 is 0.500 by what is assumed; lower what is wanted.'
     """
     question = Question.of(**assumed)
@@ -91,7 +91,7 @@ def which_epsilon(
     return _search("epsilon", grid, at, goal, method, remedy, question.assumed, progress)
 
 
-def which_n(
+def required_rows(
     *,
     epsilon: float,
     wanted_r_squared: float | None = None,
@@ -103,7 +103,7 @@ def which_n(
 ) -> Answer:
     """Return the smallest number of rows, of twelve in each decade from 100 to ten million, that is enough.
 
-    Arguments are those of `which_epsilon`, with ``epsilon`` in place of ``n``.
+    Arguments are those of `required_epsilon`, with ``epsilon`` in place of ``n``.
     """
     question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width, interval_share)

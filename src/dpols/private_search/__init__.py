@@ -63,7 +63,7 @@ class SearchReport:
         return not self.seeded
 
 
-class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     """Fit candidates, score them with noise and keep the best; the whole search is (epsilon, delta)-private.
 
     Parameters
@@ -111,9 +111,9 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpols import Bounds, PrivateLinearRegression, PrivateSearchCV
+    >>> from dpols import Bounds, PrivateLinearRegression, PrivateGridSearch
     >>> x = np.linspace(-1, 1, 20_000)[:, None]
-    >>> search = PrivateSearchCV(
+    >>> search = PrivateGridSearch(
     ...     PrivateLinearRegression(bounds=Bounds(features=[(-1, 1)], target=(-3, 5))),
     ...     {"fit_intercept": [True, False]},
     ...     epsilon=1.0,
@@ -147,7 +147,7 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> "PrivateSearchCV":
+    def fit(self, X: Any, y: Any) -> "PrivateGridSearch":
         """Search on rows ``X``, an array or a table in memory, and targets ``y``, as many numbers."""
         ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
         grid = list(ParameterGrid(self.param_grid))
@@ -234,7 +234,9 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def _budget(self, n_rows: int) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:
-            raise ParameterError("epsilon and delta are required: pass them to PrivateSearchCV, for the whole search.")
+            raise ParameterError(
+                "epsilon and delta are required: pass them to PrivateGridSearch, for the whole search."
+            )
         delta = delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
         return PrivacyBudget(self.epsilon, delta)
 

@@ -207,7 +207,7 @@ def _parameters(method: Any) -> st.SearchStrategy[dict[str, Any]]:
             **_shared,
             "method": st.just(method),
             "fit_intercept": _usually(st.booleans(), [None, "no", 0]),
-            "numeric": _usually(st.sampled_from(["auto", "exact", "float", "float"]), ["double", None, 1, []]),
+            "arithmetic": _usually(st.sampled_from(["auto", "exact", "float", "float"]), ["double", None, 1, []]),
             "accounting": _usually(st.sampled_from(["exact", "paper"]), ["renyi", None, []]),
             "options": _usually(st.none(), st.one_of(mappings, odd_mappings), odds=3),
         }

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpols.data import Bounds
 from dpols.estimators import PrivateLinearRegression
-from dpols.feature_map import Categorical, Factor, FeatureMap, Numeric
+from dpols.feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
 from dpols.ledger import BudgetLedger
 from dpols.ledger.store import Store
 from dpols.privacy import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease
@@ -122,8 +122,8 @@ def reports() -> list[bytes]:
 def feature_maps() -> list[bytes]:
     """Return feature maps as JSON."""
     columns: dict[str, Any] = {
-        "age": Numeric(18, 90, missing=40),
-        "city": Categorical(["north", "south"], unknown="other"),
+        "age": NumericColumn(18, 90, missing=40),
+        "city": CategoricalColumn(["north", "south"], unknown="other"),
     }
     built = (
         FeatureMap(columns, target=(0, 1)),
@@ -188,7 +188,7 @@ def _fitted() -> list[PrivateLinearRegression]:
     named = PrivateLinearRegression(1.0, 1e-6, ranges, random_state=0).fit(rows, target)
     named.feature_names_in_ = np.array(["age", "body mass"], dtype=object)
     return [
-        PrivateLinearRegression(1.0, 1e-6, norms, fit_intercept=False, numeric="float").fit(rows, target),
+        PrivateLinearRegression(1.0, 1e-6, norms, fit_intercept=False, arithmetic="float").fit(rows, target),
         PrivateLinearRegression(1.0, "1/n^2", ranges, method="linmix-dynamic", neighbours="replace-one").fit(
             rows, target
         ),

@@ -235,7 +235,7 @@ def _effective_size(
 
 
 def _failure(budget: PrivacyBudget, failure_probability: float | None) -> float:
-    """Return the paper's utility failure probability, delta / 10 unless it is given."""
+    """Return the paper's failure probability, delta / 10 unless it is given."""
     if failure_probability is None:
         return budget.delta / 10.0
     if not 0.0 < failure_probability < 1.0:
