@@ -120,6 +120,10 @@ class FixedPointSpan:
             squares += column
         return np.asarray(np.sqrt(squares, out=squares))
 
+    def length_counts(self, lengths: Array, edges: Array) -> tuple[Array]:
+        """Return how many lengths lie above each edge but not the next."""
+        return (count_between(lengths, edges).astype(np.int64),)
+
     def shortened_gram(self, lengths: Array, limit: Array, slack: Array) -> tuple[Array, ...]:
         """Return for each trial rows.T @ rows in limbs, with rows shortened so that their length is at most the limit.
 

@@ -116,6 +116,10 @@ class Span:
         """Return |M'x| for every row x and trial, for ``metric`` of shape (trials, coordinates, coordinates)."""
         return np.stack([np.linalg.norm(self.dot(each.T), axis=1) for each in metric], axis=1)
 
+    def length_counts(self, lengths: Array, edges: Array) -> tuple[Array]:
+        """Return how many lengths lie above each edge but not the next."""
+        return (count_between(lengths, edges).astype(np.float64),)
+
     def shortened_gram(self, lengths: Array, limit: Array) -> tuple[Array]:
         """Return for each trial rows.T @ rows, with rows shortened so that their length is at most the limit."""
         share = np.minimum(1.0, limit / np.maximum(lengths, np.finfo(float).tiny))

@@ -1,0 +1,49 @@
+"""Exact sums over bounded rows, each with how far one row can move it.
+
+The door for sums: algorithms get their statistics here, and every statistic carries its own sensitivity with respect
+to replacing one row by the zero row, or all rows of one unit where units have several. A statistic is an argument or a
+local, never stored.
+"""
+
+from .statistic import Statistic, per_unit
+from .sums import (
+    clipped_gradient,
+    clipped_gradient_and_counts,
+    clipped_gradient_and_squares,
+    counts_and_moments,
+    gram,
+    gram_and_first_gradient,
+    gram_with_target,
+    norm_clipped_gradient,
+    squared_lengths,
+)
+from .whitened import (
+    WhitenedRows,
+    length_counts,
+    on_grid,
+    whiten,
+    whitened_gradient,
+    whitened_gradient_and_counts,
+    whitened_gram,
+)
+
+__all__ = [
+    "Statistic",
+    "WhitenedRows",
+    "clipped_gradient",
+    "clipped_gradient_and_counts",
+    "clipped_gradient_and_squares",
+    "counts_and_moments",
+    "gram",
+    "gram_and_first_gradient",
+    "gram_with_target",
+    "length_counts",
+    "norm_clipped_gradient",
+    "on_grid",
+    "per_unit",
+    "squared_lengths",
+    "whiten",
+    "whitened_gradient",
+    "whitened_gradient_and_counts",
+    "whitened_gram",
+]

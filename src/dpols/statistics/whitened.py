@@ -1,0 +1,175 @@
+"""Sums over bounded rows x in the coordinates M'x, for a metric M that is computed from releases.
+
+The length |M'x| of a row depends on that row and on M alone, bit for bit, whatever its place. In exact arithmetic rows
+that are not shortened contribute whole numbers as they are; the sum over rows is exact, and so is its product with M.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import fmpz_mat
+
+from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
+from ..data.fixed_point import on_grid as grid_point
+from ..data.rows import BoundedRows, NumberedRows
+from .statistic import Array, Statistic, call, counted, of_units
+
+
+@dataclass(frozen=True, repr=False)
+class WhitenedRows:
+    """Bounded rows x in the coordinates M'x, with the length of each there beside it; M is computed from releases.
+
+    In exact arithmetic the columns of M are whole numbers in steps of 2^-exponent.
+    """
+
+    numbered: NumberedRows
+    metric: Array  # M of each trial, (trials, d, d)
+    columns: Array  # M' as the rows' arithmetic takes it, and its exponents, (trials, d), zero in floating point
+    exponent: Array
+
+    @property
+    def bounded(self) -> BoundedRows:
+        return self.numbered.rows
+
+    @property
+    def rows_per_unit(self) -> int:
+        """In how many rows neighbouring data sets may differ."""
+        return self.bounded.rows_per_unit
+
+
+def whiten(rows: BoundedRows, metric: Array) -> WhitenedRows:
+    """Return the rows in the coordinates M'x for each trial's M, which is public."""
+    trials, d, _ = metric.shape
+    if rows.arithmetic == "float":
+        numbered = rows.numbered(_lengths, metric, width=2 * d)
+        return WhitenedRows(numbered, metric, metric.swapaxes(1, 2), np.zeros((trials, d)))
+    flat, exponents = quantised(metric.swapaxes(1, 2).reshape(-1, d))
+    columns, exponent = flat.reshape(trials, d, d), exponents.reshape(trials, d)
+    numbered = rows.numbered(_lengths, columns, exponent, width=2 * d)
+    return WhitenedRows(numbered, (columns * 2.0 ** -exponent[:, :, None]).swapaxes(1, 2), columns, exponent)
+
+
+def on_grid(rows: BoundedRows, theta: Array) -> Array:
+    """Return the points near theta at which the rows' arithmetic computes whitened gradients."""
+    if rows.arithmetic == "float":
+        return theta
+    numbers, exponent = grid_point(theta)
+    return np.asarray(numbers * 2.0 ** -exponent[:, None])
+
+
+@of_units
+def length_counts(rows: WhitenedRows, *, edges: Array) -> Statistic:
+    """Return counts of |M'x| between rising edges of shape (edges, trials).
+
+    One row moves one of the counts, by 1; the zero row has no length and is not counted.
+    """
+    (counts,) = rows.numbered.total(_call, "length_counts", edges, width=2 * rows.metric.shape[0])
+    return counted(rows.bounded, counts)
+
+
+@of_units
+def whitened_gram(rows: WhitenedRows, *, limit: Array) -> Statistic:
+    """Return the sum of M'xx'M over rows, each M'x shortened to a length of at most the trial's limit.
+
+    One row moves it by an outer product, of Frobenius norm at most the square of ``limit``; in exact arithmetic each
+    entry is rounded down to 2^-40 of that, which adds at most d such steps.
+    """
+    d = rows.metric.shape[-1]
+    if rows.bounded.arithmetic == "float":
+        (sums,) = rows.numbered.total(_call, "shortened_gram", limit, width=2 * d)
+        inside = rows.metric.swapaxes(1, 2) @ sums @ rows.metric
+        return Statistic(inside / np.square(limit)[:, None, None], 1.0, np.square(limit))
+    # Cutting off to whole numbers moves a row by at most sqrt(d) steps of 2^-20.
+    slack = np.sqrt(d * np.square(rows.metric).sum(axis=(1, 2))) / ONE * (1.0 + 2.0**-30)
+    sums = from_limbs(*rows.numbered.total(_call, "shortened_gram", limit, slack, width=2 * d))
+    values = [_whole_gram(*each) for each in zip(sums, rows.columns, rows.exponent, limit, strict=True)]
+    return Statistic(np.array(values, dtype=object), SQUARE + d, np.square(limit) / SQUARE)
+
+
+@of_units
+def whitened_gradient(rows: WhitenedRows, theta: Array, *, limit: Array) -> Statistic:
+    """Return the sum of M'x (y - x'theta) over rows, each term shortened to a length of at most the trial's limit.
+
+    One row moves it by its own term, of norm at most ``limit`` whatever theta is; in exact arithmetic each entry is
+    rounded down to 2^-40 of that, which adds at most the root of d such steps.
+    """
+    point = _grid_point(rows.bounded, theta)
+    return _in_metric(
+        rows, rows.numbered.total(_call, "shortened_gradient", *point, limit, width=6 * len(theta)), point, limit
+    )
+
+
+@of_units
+def whitened_gradient_and_counts(
+    rows: WhitenedRows, theta: Array, *, limit: Array, edges: Array
+) -> tuple[Statistic, Statistic]:
+    """Return the same and, from the same pass, counts of |M'x| |y - x'theta| between edges of shape (edges, trials).
+
+    One row moves the gradient by at most ``limit``, and one of the counts, by 1; the zero row is not counted.
+    """
+    point = _grid_point(rows.bounded, theta)
+    width = (6 + len(edges)) * len(theta)
+    *sums, counts = rows.numbered.total(_call, "shortened_gradient_and_counts", *point, limit, edges, width=width)
+    return _in_metric(rows, tuple(sums), point, limit), counted(rows.bounded, counts)
+
+
+def _grid_point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
+    """Return theta as the kernels of whitened gradients take it."""
+    return grid_point(theta) if rows.arithmetic == "exact" else (theta,)
+
+
+def _in_metric(rows: WhitenedRows, sums: tuple[Array, ...], point: tuple[Array, ...], limit: Array) -> Statistic:
+    """Return M' times the sum over rows, in multiples of the limit."""
+    if len(sums) == 1:
+        inside = np.einsum("tji,tj->ti", rows.metric, sums[0])
+        return Statistic(inside / limit[:, None], 1.0, limit)
+    d = rows.metric.shape[-1]
+    upper, lower = np.split(from_limbs(*sums).astype(object), 2)
+    whole = upper * int(ONE) + lower
+    values = [_whole_product(*each) for each in zip(whole, rows.columns, rows.exponent, point[1], limit, strict=True)]
+    return Statistic(np.array(values, dtype=object), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
+
+
+def _whole_gram(sums: Array, columns: Array, exponent: Array, limit: float) -> list[list[int]]:
+    """Return M'SM in steps of limit^2 / 2^40, rounded down, for whole-numbered S in steps of 2^-40."""
+    left = fmpz_mat([[int(value) for value in column] for column in columns])
+    inside = (left * fmpz_mat([[int(value) for value in row] for row in sums]) * left.transpose()).tolist()
+    mantissa, power = _dyadic(limit)
+    shifts = [int(value) for value in exponent]
+    return [
+        [_floor(int(value), mantissa**2, -shifts[i] - shifts[j] - 2 * power) for j, value in enumerate(row)]
+        for i, row in enumerate(inside)
+    ]
+
+
+def _whole_product(sums: Array, columns: Array, exponent: Array, point_exponent: float, limit: float) -> list[int]:
+    """Return M's in steps of limit / 2^40, rounded down, for whole-numbered s in steps of 2^-(40 + exponent)."""
+    left = fmpz_mat([[int(value) for value in column] for column in columns])
+    inside = (left * fmpz_mat([[int(value)] for value in sums])).tolist()
+    mantissa, power = _dyadic(limit)
+    return [
+        _floor(int(value), mantissa, -int(shift) - int(point_exponent) - power)
+        for (value,), shift in zip(inside, exponent, strict=True)
+    ]
+
+
+def _dyadic(number: float) -> tuple[int, int]:
+    """Return the whole number and the power of two whose product is a double."""
+    mantissa, power = math.frexp(number)
+    return int(mantissa * 2**53), power - 53
+
+
+def _floor(number: int, divisor: int, power: int) -> int:
+    """Return number * 2^power / divisor, rounded down."""
+    return (number << power) // divisor if power >= 0 else number // (divisor << -power)
+
+
+def _lengths(span: Any, *args: Any) -> Array:
+    lengths: Array = span.lengths(*args)
+    return lengths
+
+
+def _call(span: Any, lengths: Array, method: str, *args: Any) -> tuple[Array, ...]:
+    return call(span, method, lengths, *args)
