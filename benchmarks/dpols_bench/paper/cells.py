@@ -107,6 +107,10 @@ class RememberingSource:
         self.n_features = rows.n_features
         self.n_rows = rows.n_rows
 
+    def block(self, rows: slice) -> tuple[Any, Any]:
+        """Return features and target of some rows."""
+        return self._rows.block(rows)
+
     def total(self, kernel: Kernel, *args: Any) -> Total:
         points = [arg for arg in args if isinstance(arg, np.ndarray)]
         trials = len(points[0]) if points else 1

@@ -1,7 +1,7 @@
 """The methods, one file each, and the table that names them."""
 
 from ..errors import ParameterError
-from . import adaptive, adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet
+from . import adaptive, adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
 from .base import (
     Algorithm,
     Evidence,
@@ -20,6 +20,14 @@ _IHM_PAPER = "Lev et al., Near-optimal private linear regression via iterative H
 ALGORITHMS: dict[str, Algorithm] = {
     row.name: row
     for row in (
+        Algorithm(
+            name="whitened",
+            title="Whitened private descent",
+            reference="docs/whitened.md",
+            plan=whitened.plan,
+            run=whitened.run,
+            evidence=whitened.evidence,
+        ),
         Algorithm(
             name="adaptive",
             title="Adaptive damped Newton steps",

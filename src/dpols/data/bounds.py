@@ -202,6 +202,11 @@ class RowMap:
         """The bound on a mapped row's norm, intercept included; rows are divided by it."""
         return math.hypot(self.feature_norm, self.intercept or 0.0)
 
+    @property
+    def constant(self) -> float | None:
+        """The intercept's coordinate in every row; None without an intercept."""
+        return None if self.intercept is None else self.intercept / self.row_norm
+
     def coefficient_map(self) -> tuple[Array, Array]:
         """Return (A, b) such that A @ theta + b are the coefficients and then the intercept in the user's units."""
         p = self.n_features

@@ -6,13 +6,24 @@ are exact, so like sums they live in a run alone.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from .memory import ArraySource, TableSource
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import even_blocks, map_blocks
 
 PerRow = Callable[..., Array]  # (features, target, *args) -> one line of numbers for each row
+
+
+@runtime_checkable
+class RowsInMemory(Protocol):
+    """A source whose rows can be had by place."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def block(self, rows: slice) -> tuple[Array, Array]:
+        """Return features and target of some rows."""
 
 
 class NumberedSource(Protocol):
@@ -24,7 +35,7 @@ class NumberedSource(Protocol):
 
 def numbered(source: RowSource, per_row: PerRow, *args: Any) -> NumberedSource:
     """Return the rows with the numbers that ``per_row(features, target, *args)`` gives for each of them."""
-    if not isinstance(source, ArraySource | TableSource):
+    if not isinstance(source, RowsInMemory):
         return _Recomputed(source, per_row, args)
     blocks = even_blocks(source.n_rows)
     return _Kept(source, list(map_blocks(lambda rows: per_row(*source.block(rows), *args), blocks)))
@@ -32,7 +43,7 @@ def numbered(source: RowSource, per_row: PerRow, *args: Any) -> NumberedSource:
 
 @dataclass(frozen=True, repr=False)
 class _Kept:
-    source: ArraySource | TableSource
+    source: RowsInMemory
     numbers: list[Array]
 
     def total(self, kernel: Kernel, *args: Any) -> Total:

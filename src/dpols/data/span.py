@@ -108,9 +108,14 @@ class Span:
         np.clip(residuals, -level, level, out=residuals)
         return (self.transposed_dot(residuals),)
 
-    def squared_lengths(self) -> tuple[Array]:
-        """Return the sum of squared norms."""
-        return (np.array([self.squared_norms().sum()]),)
+    def totals(self) -> tuple[Array]:
+        """Return the number of rows that are not zero, the sum of targets and that of squared norms."""
+        squares = self.squared_norms()
+        return (np.array([(squares > 0.0).sum(), self.target.sum(), squares.sum()]),)
+
+    def beyond(self, theta: Array, limit: float) -> tuple[Array]:
+        """Return for each trial how many predictions exceed the limit in size, as (trials, 1)."""
+        return ((np.abs(self.dot(theta)) > limit).sum(axis=0)[:, None].astype(np.float64),)
 
     def lengths(self, metric: Array) -> Array:
         """Return |M'x| for every row x and trial, for ``metric`` of shape (trials, coordinates, coordinates)."""

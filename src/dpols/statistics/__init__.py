@@ -15,7 +15,8 @@ from .sums import (
     gram_and_first_gradient,
     gram_with_target,
     norm_clipped_gradient,
-    squared_lengths,
+    totals,
+    wild_count,
 )
 from .whitened import (
     WhitenedRows,
@@ -41,9 +42,10 @@ __all__ = [
     "norm_clipped_gradient",
     "on_grid",
     "per_unit",
-    "squared_lengths",
+    "totals",
     "whiten",
     "whitened_gradient",
     "whitened_gradient_and_counts",
     "whitened_gram",
+    "wild_count",
 ]

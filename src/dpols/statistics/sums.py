@@ -107,12 +107,24 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
 
 
 @of_units
-def squared_lengths(rows: BoundedRows) -> Statistic:
-    """Return the sum of |x|^2 over rows, of shape (1,) for all trials.
+def totals(rows: BoundedRows) -> Statistic:
+    """Return the number of rows that are not zero, the sum of targets and that of |x|^2, of shape (3,) for all trials.
 
-    One row moves it by its own squared norm, which is at most 1.
+    One row moves each of the three by at most 1, and so all together by at most the root of 3.
     """
-    return _statistic(rows.total(call, "squared_lengths"), sensitivity=1.0)
+    sums = _statistic(rows.total(call, "totals"), sensitivity=1.0)
+    root = math.ceil(math.sqrt(3.0) * SQUARE) if sums.exact else math.sqrt(3.0)
+    return Statistic(sums.value, root, sums.unit)
+
+
+@of_units
+def wild_count(rows: BoundedRows, theta: Array, *, limit: float) -> Statistic:
+    """Return for each trial how many predictions x'theta exceed ``limit`` in size, (trials, 1).
+
+    One row moves the count by at most 1; the zero row has no prediction and is not counted.
+    """
+    (counts,) = rows.total(call, "beyond", *_point(rows, theta), limit, width=2 * len(theta))
+    return counted(rows, counts)
 
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:

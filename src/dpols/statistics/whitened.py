@@ -84,7 +84,8 @@ def whitened_gram(rows: WhitenedRows, *, limit: Array) -> Statistic:
     # Cutting off to whole numbers moves a row by at most sqrt(d) steps of 2^-20.
     slack = np.sqrt(d * np.square(rows.metric).sum(axis=(1, 2))) / ONE * (1.0 + 2.0**-30)
     sums = from_limbs(*rows.numbered.total(_call, "shortened_gram", limit, slack, width=2 * d))
-    values = [_whole_gram(*each) for each in zip(sums, rows.columns, rows.exponent, limit, strict=True)]
+    metric = _for_each(rows.columns, limit), _for_each(rows.exponent, limit)
+    values = [_whole_gram(*each) for each in zip(sums, *metric, limit, strict=True)]
     return Statistic(np.array(values, dtype=object), SQUARE + d, np.square(limit) / SQUARE)
 
 
@@ -153,6 +154,11 @@ def _whole_product(sums: Array, columns: Array, exponent: Array, point_exponent:
         _floor(int(value), mantissa, -int(shift) - int(point_exponent) - power)
         for (value,), shift in zip(inside, exponent, strict=True)
     ]
+
+
+def _for_each(values: Array, trials: Array) -> Array:
+    """Return values of each trial, also where all share them."""
+    return np.broadcast_to(values, (len(trials), *values.shape[1:]))
 
 
 def _dyadic(number: float) -> tuple[int, int]:
