@@ -54,7 +54,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         stands for an empty cell. ``fit`` and ``predict`` then take raw rows.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
-    method : str, default="adaptive"
+    method : str, default="whitened"
         Name of the algorithm.
     arithmetic : "auto", "exact" or "float", default="auto"
         Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds of
@@ -65,7 +65,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     neighbours : "zero-out" or "replace-one", default="zero-out"
         Which two data sets the guarantee makes hard to tell apart.
     options : mapping, optional
-        Further choices of the method's ``plan``, for instance ``{"max_passes": 9}``.
+        Further choices of the method's ``plan``, for instance ``{"n_iterations": 9}``.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
@@ -125,7 +125,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,
-        method: str = "adaptive",
+        method: str = "whitened",
         arithmetic: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",

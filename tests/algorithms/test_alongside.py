@@ -60,7 +60,7 @@ def test_without_paid_releases_the_plan_is_the_methods_own(name):
     assert plan == ALGORITHMS[name].plan(budget, **SIZE)
 
 
-@pytest.mark.parametrize("name", ["adaptive", "adassp", "boosted-adassp", "dp-gd"])
+@pytest.mark.parametrize("name", ["whitened", "adassp", "boosted-adassp", "dp-gd"])
 def test_gaussian_methods_get_exactly_the_rest_of_the_squared_budget(name):
     budget = PrivacyBudget(1.0, 1e-6)
     plan = plan_alongside(ALGORITHMS[name], budget, paid_of(budget, 0.2, 0.1), **SIZE)

@@ -93,7 +93,7 @@ def test_the_noise_is_that_of_as_many_times_fewer_rows_and_the_estimate_keeps_it
 
 def test_a_fit_finds_the_coefficients_and_says_whom_it_protects():
     X, y, ids = visits()
-    fitted = model(max_rows_per_unit=5, method="adaptive").fit(X, y, groups=ids)
+    fitted = model(max_rows_per_unit=5, method="whitened").fit(X, y, groups=ids)
     np.testing.assert_allclose(fitted.coef_, (1.0, -2.0), atol=0.2)
     report = fitted.privacy_report_
     assert (report.unit, report.rows_per_unit, report.n_rows) == ("unit of groups", 5, len(y))
@@ -141,7 +141,7 @@ def test_the_unit_is_a_column_of_an_array_by_number():
 
 def test_paid_bounds_protect_units_too():
     X, y, ids = visits()
-    fitted = model(bounds=PaidBounds(), max_rows_per_unit=3, method="adaptive").fit(X, y, groups=ids)
+    fitted = model(bounds=PaidBounds(), max_rows_per_unit=3, method="whitened").fit(X, y, groups=ids)
     np.testing.assert_allclose(fitted.coef_, (1.0, -2.0), atol=0.3)
 
 

@@ -18,7 +18,7 @@ def test_a_plan_fits_80_columns_and_says_that_nothing_is_spent(dpols):
     done = dpols("plan", "--rows", 2000, "--features", 3, "--epsilon", "1,10", *FEW)
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= 85  # what is assumed is not wrapped
-    assert all(len(line) <= 80 for line in done.out.splitlines() if line.startswith(("method", "adaptive", "dp-gd")))
+    assert all(len(line) <= 80 for line in done.out.splitlines() if line.startswith(("method", "whitened", "dp-gd")))
     assert "Recommendation: " in done.out
     assert "nothing spent" in " ".join(done.out.split())
 
@@ -34,7 +34,7 @@ def test_json_has_the_rows_of_the_plan(dpols):
 def test_a_public_table_and_a_bounds_file(dpols, csv, bounds):
     numbers = csv.with_name("numbers.csv")
     numbers.write_text(csv.read_text().replace(",city", "").replace(",town", ""))
-    common = ("plan", "--rows", 5000, "--target", "pay", "--epsilon", 3, "--methods", "adaptive", "--json", *FEW)
+    common = ("plan", "--rows", 5000, "--target", "pay", "--epsilon", 3, "--methods", "whitened", "--json", *FEW)
     by_bounds = json.loads(dpols(*common, "--public-table", csv, "--bounds", bounds).out)
     by_ranges = json.loads(dpols(*common, "--public-table", numbers).out)
     assert by_bounds["n_features"] == by_ranges["n_features"] == 2
@@ -51,7 +51,7 @@ def test_the_inverse_questions(dpols):
     assert epsilon["reachable"]
     assert n["expected"]["r_squared"] >= 0.4
     shown = dpols(*wanted, "--rows", 2000).out
-    assert f"answer: epsilon = {epsilon['value']:g} with adaptive is enough for R^2 >= 0.4; epsilon = " in shown
+    assert f"answer: epsilon = {epsilon['value']:g} with whitened is enough for R^2 >= 0.4; epsilon = " in shown
     assert "assumed: made-up rows" in shown
 
 
@@ -63,7 +63,7 @@ def test_a_picture(dpols, tmp_path):
 
 
 def test_a_page_to_hand_on(dpols, tmp_path):
-    arguments = ("plan", "--rows", 4000, "--features", 2, "--epsilon", "0.3,3", "--methods", "adaptive,ihm", *FEW)
+    arguments = ("plan", "--rows", 4000, "--features", 2, "--epsilon", "0.3,3", "--methods", "whitened,ihm", *FEW)
     done = dpols(*arguments, "--report", tmp_path / "plan.html")
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert f"Page: {tmp_path / 'plan.html'}" in done.out
@@ -88,7 +88,7 @@ def test_a_bounds_file_with_categories(dpols, csv, tmp_path):
     (tmp_path / "c.toml").write_text(
         '[target]\nlow = 0\nhigh = 100\n[features.age]\nlow = 18\nhigh = 90\n[features.city]\ncategories = ["a", "b"]\n'
     )
-    common = ("plan", "--rows", 5000, "--bounds", tmp_path / "c.toml", "--epsilon", 3, "--methods", "adaptive", *FEW)
+    common = ("plan", "--rows", 5000, "--bounds", tmp_path / "c.toml", "--epsilon", 3, "--methods", "whitened", *FEW)
     made_up = json.loads(dpols(*common, "--json").out)
     assert made_up["n_features"] == 2
     assert "categories are equally frequent" in made_up["assumed"]

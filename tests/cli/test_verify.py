@@ -16,7 +16,7 @@ METHODS = [
     ("ihm", "exact", "zero-out"),
     ("ihm", "float", "replace-one"),
     ("adassp", "exact", "replace-one"),
-    ("adaptive", "exact", "zero-out"),
+    ("whitened", "exact", "zero-out"),
     ("ihm-adaptive", "exact", "zero-out"),
     ("linmix-dynamic", "float", "zero-out"),
 ]
@@ -136,7 +136,7 @@ def of_the_ledger(report, ledger):
     return finding.holds, finding.detail
 
 
-@pytest.mark.parametrize("method", ["adaptive", "ihm-adaptive"])
+@pytest.mark.parametrize("method", ["whitened", "ihm-adaptive"])
 def test_the_charge_of_one_fit_does_not_pay_for_an_equal_one(method, tmp_path):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=9.0, delta=1e-5, black_boxes=(2.0, 4e-6))
     charged = [fitted(method, ledger=ledger) for _ in range(2)]

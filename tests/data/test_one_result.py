@@ -45,7 +45,7 @@ IN_MEMORY = {
 
 @every_arithmetic
 @pytest.mark.parametrize("bounds", BOUNDS)
-@pytest.mark.parametrize("method", ["ihm", "adaptive", "adassp", "dp-gd"])
+@pytest.mark.parametrize("method", ["ihm", "whitened", "adassp", "dp-gd"])
 @pytest.mark.usefixtures("small_parts")
 def test_files_give_the_values_of_the_same_rows_in_memory(tmp_path, method, bounds, arithmetic):
     table = arrow_table()

@@ -10,7 +10,7 @@ def test_the_python_examples_run(capsys):
     first, second = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     exec(first.replace("r_squared=0.4", "r_squared=0.4, trials=4") + second.replace("d=8", "d=8, trials=4"), {})
     printed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in printed[:16:4]] == ["adaptive", "ihm", "adassp", "dp-gd"]
+    assert [line.split()[0] for line in printed[:16:4]] == ["whitened", "ihm", "adassp", "dp-gd"]
     assert "epsilon" in printed[16]
     epsilon, n = (float(line.split()[0]) for line in printed[17:])
     assert 0.01 < epsilon < 10

@@ -307,7 +307,7 @@ OPTIONS = [
     ("linmix", {"sketch_size": 10**10}),
     ("dp-gd", {"n_iterations": 1e300}),
     ("dp-gd", {"learning_rate": 1e300}),
-    ("adaptive", {"max_passes": 1e300}),
+    ("whitened", {"n_iterations": 1e300}),
     ("boosted-adassp", {"n_iterations": 1e300}),
     ("ihm-adaptive", {"max_iterations": 1e300}),
 ]
@@ -329,7 +329,7 @@ def test_a_tiny_failure_probability_is_refused():
 def test_a_noisy_matrix_without_a_positive_part_is_no_reason_to_warn():
     X, y = rows(1, 1)
     for seed in range(8):
-        model(method="adaptive", epsilon=0.01, delta=1e-12, fit_intercept=False, random_state=seed).fit(X, y)
+        model(method="whitened", epsilon=0.01, delta=1e-12, fit_intercept=False, random_state=seed).fit(X, y)
 
 
 @pytest.mark.extras

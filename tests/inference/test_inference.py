@@ -72,7 +72,7 @@ def test_predictions_without_noise_have_the_classical_intervals():
 
 
 @pytest.mark.parametrize("arithmetic", ["float", "exact"])
-@pytest.mark.parametrize("method", ["adaptive", "ihm", "ihm-adaptive"])
+@pytest.mark.parametrize("method", ["whitened", "ihm", "ihm-adaptive"])
 def test_what_they_are_made_of_is_recorded_and_paid_for(method, arithmetic):
     X, y = table(1000)
     paid, plain = (fitted(X, y, method=method, arithmetic=arithmetic, inference=share) for share in (0.3, False))

@@ -1,5 +1,6 @@
 """The settings at which every algorithm is tested: a new algorithm obeys every law by adding its rows here."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,9 +40,9 @@ class Case:
 
 
 CASES = (
-    Case("adaptive", epsilon=8.0),
-    Case("adaptive", options={"max_passes": 4}, epsilon=8.0),
-    Case("adaptive", "paper", epsilon=8.0),
+    Case("whitened", epsilon=8.0),
+    Case("whitened", options={"n_iterations": 5}, epsilon=8.0),
+    Case("whitened", "paper", epsilon=8.0),
     Case("ihm"),
     Case("ihm", options={"eigenvalue": "on"}),
     Case("ihm", options={"eigenvalue": "off", "ridge": True, "n_iterations": 2}),
@@ -120,15 +121,22 @@ def adaptive_ihm_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     return [Gaussian(1, plan.eigenvalue_multiplier)] * 2 + ihm_draws(plan.outcome(*chosen), fit, trial)
 
 
-def adaptive_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
-    first, later = plan.first_bound, float(fit.transcript["residual_bound"][trial])
-    gradients = [
-        Gaussian(plan.n_features, plan.gradient_multiplier * (first if step < plan.warm_up else later))
-        for step in range(plan.n_iterations)
+def whitened_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    d, of = plan.n_features, {name: values[trial] for name, values in fit.transcript.items()}
+    grams = [SymmetricGaussian(d, plan.gram_multiplier * limit**2) for limit in of["row_limits"]]
+    gradients = [Gaussian(d, plan.gradient_multiplier * limit) for limit in of["limits"]]
+    warm_up, late = plan.warm_up, plan.late
+    return [
+        Gaussian(3, plan.totals_multiplier * math.sqrt(3.0)),
+        grams[0],
+        Gaussian(17, plan.length_multiplier),
+        grams[1],
+        *gradients[:warm_up],
+        Gaussian(47, plan.count_multiplier),
+        *gradients[warm_up:late],
+        Gaussian(47, plan.rise_multiplier),
+        *gradients[late:],
     ]
-    counts = Gaussian(13, plan.count_multiplier)
-    gram = SymmetricGaussian(plan.n_features, plan.gram_multiplier)
-    return [gram, *gradients[: plan.warm_up], counts, *gradients[plan.warm_up :]]
 
 
 def linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
@@ -168,7 +176,7 @@ def sheffet_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
 
 # What a run must draw, from the plan and, where it has a choice, from what it let out; never from its own records.
 DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
-    "adaptive": adaptive_draws,
+    "whitened": whitened_draws,
     "ihm": ihm_draws,
     "ihm-adaptive": adaptive_ihm_draws,
     "linmix": linmix_draws,

@@ -39,19 +39,20 @@ def ihm_limit(X, y, plan, fit, trial):
     return hessian_sketch_steps(X, y, sketches, ridge=ridge)
 
 
-def adaptive_limit(X, y, plan, fit, trial):
-    damped = X.T @ X + plan.damping * np.eye(X.shape[1])
-    theta, bound, points, gradients = np.zeros(X.shape[1]), plan.first_bound, [], []
-    for step in range(plan.n_iterations):
-        points.append(theta)
-        gradients.append(X.T @ np.clip(y - X @ theta, -bound, bound))
-        theta = theta + np.linalg.solve(damped, gradients[-1])
-        if step == plan.warm_up - 1:
-            bound = float(fit.transcript["residual_bound"][trial])
-    weights = [step + 1 if step >= plan.warm_up else 0 for step in range(plan.n_iterations)]
-    point, gradient = (np.average(values, axis=0, weights=weights) for values in (points, gradients))
-    basis, kept = fit.transcript["basis"][trial], fit.transcript["kept"][trial]
-    return basis @ (kept * (basis.T @ (point + np.linalg.solve(damped, gradient))))
+def whitened_limit(X, y, plan, fit, trial):
+    of = {name: values[trial] for name, values in fit.transcript.items()}
+    V, r0 = X @ of["metric"], y - X @ of["base"]
+    lengths = np.linalg.norm(V, axis=1)
+    points, gradients = [np.zeros(X.shape[1])], []
+    for limit in of["limits"]:
+        r = r0 - V @ points[-1]
+        sizes = lengths * np.abs(r)
+        gradients.append(V.T @ (r * np.minimum(1.0, limit / np.maximum(sizes, 1e-300))))
+        points.append(points[-1] + gradients[-1])
+    start = plan.late if of["limits"][plan.late] > of["limits"][plan.late - 1] else plan.warm_up
+    weights = [step + 1 if step >= start else 0 for step in range(plan.n_iterations)]
+    closing = np.average(np.array(points[:-1]) + np.array(gradients), axis=0, weights=weights)
+    return of["base"] + of["metric"] @ of["kept"] @ closing
 
 
 def sketch_and_solve_limit(X, y, plan, fit, trial):
@@ -82,7 +83,7 @@ def descent_limit(X, y, plan, fit, trial):
 
 
 NOISELESS_LIMIT = {
-    "adaptive": adaptive_limit,
+    "whitened": whitened_limit,
     "ihm": ihm_limit,
     "ihm-adaptive": ihm_limit,
     "linmix": sketch_and_solve_limit,
@@ -146,7 +147,7 @@ def test_a_modest_budget_does_not_give_the_endless_one(case):
 
 # How each method is led to least squares: with a sketch so large, or steps so many, that neither matters.
 TOWARDS_LEAST_SQUARES = {
-    "adaptive": {},
+    "whitened": {},
     "ihm": {"n_iterations": 30},
     "ihm-adaptive": {"min_iterations": 20, "max_iterations": 20},
     "linmix": {"sketch_size": 400_000},

@@ -163,7 +163,7 @@ def test_a_string_far_down_in_a_csv_file(ledger, tmp_path):
 
 @pytest.mark.extras
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("method", ["adaptive", "ihm", "adassp", "ihm-adaptive"])
+@pytest.mark.parametrize("method", ["whitened", "ihm", "adassp", "ihm-adaptive"])
 def test_damage_in_the_second_row_group_of_a_parquet_file(ledger, tmp_path, method):
     path = write_parquet(tmp_path / "rows.parquet")
     from pyarrow import parquet
@@ -299,7 +299,7 @@ def test_an_engine_that_fails_in_the_first_pass(ledger, error):
     fails(ledger, lambda: model(ledger).fit(FailsAt(1, error)), error)
 
 
-@pytest.mark.parametrize("method", ["ihm", "adaptive", "dp-gd", "boosted-adassp"])
+@pytest.mark.parametrize("method", ["ihm", "whitened", "dp-gd", "boosted-adassp"])
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_what_fails_after_the_first_release_stays_charged(ledger, method, error):
     fails(ledger, lambda: model(ledger, method=method).fit(FailsAt(2, error)), error, status="spent")

@@ -32,7 +32,7 @@ def table(n, seed):
 BOUNDS = Bounds(features=[(-1, 1)] * 3, target=(-1.5, 1.5))
 
 
-@pytest.mark.parametrize(("method", "epsilon"), [("adaptive", 0.3), ("adassp", 1.0), ("ihm", 1.0)])
+@pytest.mark.parametrize(("method", "epsilon"), [("whitened", 0.3), ("adassp", 1.0), ("ihm", 1.0)])
 def test_the_planned_excess_risk_is_the_one_of_fits_on_other_rows(method, epsilon):
     plan = plan_accuracy(
         n=4000, epsilon=epsilon, methods=[method], public_table=table(4000, 1)[0], target=table(4000, 1)[1],
@@ -56,7 +56,7 @@ def test_the_planned_excess_risk_is_the_one_of_fits_on_other_rows(method, epsilo
 def test_the_planned_interval_width_is_the_one_of_a_fit():
     X, y = table(50_000, 1)
     row = plan_accuracy(
-        n=50_000, epsilon=3, methods="adaptive", public_table=X, target=y, bounds=BOUNDS, trials=10
+        n=50_000, epsilon=3, methods="whitened", public_table=X, target=y, bounds=BOUNDS, trials=10
     ).rows[0]
     fit = PrivateLinearRegression(
         epsilon=3, delta="1/n^2", bounds=BOUNDS, inference=True, arithmetic="float", random_state=0
@@ -73,7 +73,7 @@ def test_the_planned_share_of_intervals_is_that_of_the_slopes_of_fits():
     X = np.column_stack((rng.uniform(-1, 1, n), (levels[:, None] == np.arange(1, 6)).astype(float)))
     y = np.clip(0.5 * X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(n), -1.5, 1.5)
     given = {"bounds": Bounds(features=[(-1, 1)] + [(0, 1)] * 5, target=(-1.5, 1.5)), "delta": 1e-6}
-    planned = plan_accuracy(n=n, epsilon=1.2, methods="adaptive", public_table=X, target=y, trials=trials, **given)
+    planned = plan_accuracy(n=n, epsilon=1.2, methods="whitened", public_table=X, target=y, trials=trials, **given)
     model = PrivateLinearRegression(epsilon=1.2, inference=True, arithmetic="float", **given)
     found = [model.set_params(random_state=seed).fit(X, y).inference_ for seed in range(trials)]
     shares = np.isfinite([one.conf_int()[:6, 0] for one in found]).mean(axis=1)
@@ -86,7 +86,7 @@ def test_the_planned_share_of_intervals_is_that_of_the_slopes_of_fits():
 
 def test_numbers_of_a_row_agree_with_each_other():
     plan = plan_accuracy(n=3000, d=3, epsilon=[0.3, 3], r_squared=0.6, trials=8)
-    assert [(r.method, r.epsilon) for r in plan.rows[:2]] == [("adaptive", 0.3), ("adaptive", 3.0)]
+    assert [(r.method, r.epsilon) for r in plan.rows[:2]] == [("whitened", 0.3), ("whitened", 3.0)]
     assert plan.methods == accuracy.METHODS
     assert plan.nonprivate_r_squared == pytest.approx(0.6, abs=0.002)
     for row in plan.rows:
@@ -108,7 +108,7 @@ def test_a_feature_map_makes_categories_and_powers_of_made_up_and_of_public_colu
     assert np.var(sample.source.target - np.column_stack((sample.source.features, np.ones(20_000))) @ sample.best) == (
         pytest.approx(0.5 * sample.target_variance, rel=0.02)
     )
-    plan = plan_accuracy(n=20_000, bounds=feature_map, epsilon=3, methods="adaptive", intervals=False, trials=2)
+    plan = plan_accuracy(n=20_000, bounds=feature_map, epsilon=3, methods="whitened", intervals=False, trials=2)
     assert plan.n_features == 4
     assert "categories are equally frequent" in plan.assumed
     rng = np.random.default_rng(0)
@@ -164,7 +164,7 @@ def test_the_epsilon_found_is_the_smallest_of_the_grid_that_is_enough():
     answer = required_epsilon(**given, wanted_r_squared=0.47)
     grid = search._grid(*search.EPSILON_RANGE)
     below = grid[grid.index(answer.value) - 1]
-    planned = plan_accuracy(**given, epsilon=[below, answer.value], methods="adaptive", intervals=False).rows
+    planned = plan_accuracy(**given, epsilon=[below, answer.value], methods="whitened", intervals=False).rows
     assert planned[0].r_squared < 0.47 <= planned[1].r_squared
     assert planned[1].r_squared == answer.row.r_squared
     assert len(answer.simulated) <= 7
@@ -261,6 +261,6 @@ def test_progress_counts_to_the_end():
 @pytest.mark.extras
 def test_the_picture_has_a_curve_for_each_method(tmp_path):
     pytest.importorskip("matplotlib")
-    plan = plan_accuracy(n=2000, d=2, epsilon=[1, 10], methods=["adaptive", "adassp"], trials=2)
+    plan = plan_accuracy(n=2000, d=2, epsilon=[1, 10], methods=["whitened", "adassp"], trials=2)
     plan.save_plot(tmp_path / "plan.png")
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"

@@ -1,7 +1,7 @@
 """The methods, one file each, and the table that names them."""
 
 from ..errors import ParameterError
-from . import adaptive, adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
+from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
 from .base import (
     Algorithm,
     Evidence,
@@ -27,14 +27,6 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=whitened.plan,
             run=whitened.run,
             evidence=whitened.evidence,
-        ),
-        Algorithm(
-            name="adaptive",
-            title="Adaptive damped Newton steps",
-            reference="docs/adaptive.md",
-            plan=adaptive.plan,
-            run=adaptive.run,
-            evidence=adaptive.evidence,
         ),
         Algorithm(
             name="ihm",

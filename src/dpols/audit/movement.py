@@ -62,8 +62,7 @@ def leverages(call: Call, other: Call) -> Array:
 def distances(call: Call, other: Call) -> Array:
     """Return how far the inputs of a Gaussian release are apart, in units of the sensitivity, for each trial."""
     difference = (call.statistic.value - other.statistic.value).astype(np.float64)
-    if call.mechanism == "symmetric_gaussian" or difference.ndim == 1:
-        difference = difference.reshape(1, -1)
+    difference = _by_trial(call, difference)
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)) / call.statistic.sensitivity)
 
 
@@ -74,9 +73,14 @@ def _distance(call: Call, other: Call) -> tuple[float, bool]:
         size = float(np.abs(call.statistic.value).max(initial=0.0)) / sensitivity
         return ratio, ratio <= 1.0 + _ROUNDING * (1.0 + size)
     difference = call.statistic.value.astype(object) - other.statistic.value.astype(object)
-    trials = [difference] if call.mechanism == "symmetric_gaussian" or difference.ndim == 1 else list(difference)
-    worst = max(sum(int(entry) ** 2 for entry in trial.ravel()) for trial in trials)
+    worst = max(sum(int(entry) ** 2 for entry in trial) for trial in _by_trial(call, difference))
     return ratio, worst <= Fraction(sensitivity) ** 2
+
+
+def _by_trial(call: Call, values: Array) -> Array:
+    """Return one line for each trial, or one for all where they share a value."""
+    shared = values.ndim == (2 if call.mechanism == "symmetric_gaussian" else 1)
+    return values.reshape(1 if shared else len(values), -1)
 
 
 def _leverage(call: Call, other: Call, declared: tuple[tuple[str, float], ...]) -> Movement:

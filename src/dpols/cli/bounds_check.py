@@ -18,7 +18,7 @@ def bounds_check(
     delta: given.Delta,
     *,
     target: Annotated[str | None, typer.Option(help="Name of the target, for a bounds file in CSV.")] = None,
-    method: given.Method = "adaptive",
+    method: given.Method = "whitened",
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
     max_rows_per_unit: Annotated[int, typer.Option(min=1, help="Rows that a unit of privacy may have.")] = 1,

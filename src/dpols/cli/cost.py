@@ -40,7 +40,7 @@ def cost(
     features: Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")],
     epsilon: given.Epsilon,
     delta: given.Delta,
-    method: Annotated[str, typer.Option(help="Algorithm, or 'all' to compare them.")] = "adaptive",
+    method: Annotated[str, typer.Option(help="Algorithm, or 'all' to compare them.")] = "whitened",
     accounting: given.AccountingOption = given.Accounting.EXACT,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,

@@ -109,7 +109,7 @@ def fit(
         typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".'),
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
-    method: given.Method = "adaptive",
+    method: given.Method = "whitened",
     arithmetic: Annotated[
         Arithmetic,
         typer.Option(help="Arithmetic: exact, float (private in the real-number model only), or exact where possible."),

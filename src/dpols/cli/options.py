@@ -58,7 +58,7 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no interc
 MethodOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--option", metavar="NAME=VALUE", help="Further choice of the method, such as max_passes=9. Repeatable."
+        "--option", metavar="NAME=VALUE", help="Further choice of the method, such as n_iterations=9. Repeatable."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -91,7 +91,7 @@ def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:
     for pair in pairs or ():
         name, _, text = pair.partition("=")
         if not text:
-            raise ParameterError(f"--option {pair!r} must have the form NAME=VALUE, such as max_passes=9.")
+            raise ParameterError(f"--option {pair!r} must have the form NAME=VALUE, such as n_iterations=9.")
         if name not in names:
             raise ParameterError(f"--option {pair!r}: {method} has no option {name!r}; it has {', '.join(names)}.")
         if name in options:

@@ -54,7 +54,7 @@ def plan(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the public table's target.")] = None,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Those to compare: adaptive,ihm,adassp,dp-gd unless given.")
+        str | None, typer.Option(metavar="A,B", help="Those to compare: whitened,ihm,adassp,dp-gd unless given.")
     ] = None,
     want_r_squared: Annotated[
         float | None, typer.Option(help="Say which epsilon, or how many rows, reaches this R^2.")
@@ -195,7 +195,7 @@ def _answer(
 
     if names is not None and len(names) > 1:
         raise ParameterError(f"--methods {','.join(names)}: the search takes one method at a time.")
-    method = "adaptive" if names is None else names[0]
+    method = "whitened" if names is None else names[0]
     if (rows is None) == (epsilons is None):
         raise ParameterError("give --rows to learn which epsilon is enough, or one --epsilon to learn how many rows.")
     if rows is not None:

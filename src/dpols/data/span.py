@@ -6,6 +6,8 @@ import numpy as np
 
 from .source import Array
 
+_TINY = 1e-250  # keeps quotients finite
+
 
 @dataclass(frozen=True)
 class Span:
@@ -127,7 +129,7 @@ class Span:
 
     def shortened_gram(self, lengths: Array, limit: Array) -> tuple[Array]:
         """Return for each trial rows.T @ rows, with rows shortened so that their length is at most the limit."""
-        share = np.minimum(1.0, limit / np.maximum(lengths, np.finfo(float).tiny))
+        share = np.minimum(1.0, limit / np.maximum(lengths, _TINY))
         return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
 
     def shortened_gradient(self, lengths: Array, theta: Array, limit: Array) -> tuple[Array]:
@@ -143,7 +145,7 @@ class Span:
         return self._shortened_gradient(lengths, residuals, limit), counts.astype(np.float64)
 
     def _shortened_gradient(self, lengths: Array, residuals: Array, limit: Array) -> Array:
-        level = limit / np.maximum(lengths, np.finfo(float).tiny)
+        level = limit / np.maximum(lengths, _TINY)
         return self.transposed_dot(np.clip(residuals, -level, level, out=residuals))
 
     def _weighted(self, share: Array) -> "Span":

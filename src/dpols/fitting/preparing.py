@@ -104,7 +104,7 @@ def _plan(
     paid: tuple[GaussianRelease, ...],
 ) -> Any:
     if not isinstance(request.options, Mapping | None):
-        raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'max_passes': 9}}.")
+        raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
     options = dict(request.options or {})
     sizes = {"n_rows": n_rows, "n_features": n_coordinates}
     try:

@@ -22,7 +22,7 @@ class Request:
     bounds: Any
     feature_map: FeatureMap | None = None
     fit_intercept: bool = True
-    method: str = "adaptive"
+    method: str = "whitened"
     arithmetic: str = "auto"
     accounting: str = "exact"
     neighbours: str = "zero-out"

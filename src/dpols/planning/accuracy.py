@@ -14,7 +14,7 @@ from .question import Assumptions, Progress, Question
 from .rows import Sample
 from .simulation import PlannedRow
 
-METHODS = ("adaptive", "ihm", "adassp", "dp-gd")
+METHODS = ("whitened", "ihm", "adassp", "dp-gd")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 CLOSE = 0.95  # share of the non-private R^2 that counts as close to it
 NOTHING_SPENT = "Computed from public numbers and made-up or public rows alone: no private row is read, nothing spent."
@@ -129,7 +129,7 @@ def plan_accuracy(
     epsilon : float or several
         What to plan for; 0.1, 0.3, 1, 3 and 10 unless given.
     methods : several names, optional
-        Those to compare: adaptive, ihm, adassp and dp-gd unless given.
+        Those to compare: whitened, ihm, adassp and dp-gd unless given.
     intervals : bool, default=True
         Whether to simulate also fits with ``inference=True``, for the width of their intervals.
     progress : callable, optional
@@ -157,7 +157,7 @@ def plan_accuracy(
     trials, seed : int, default=40 and 0
         Simulated fits for each row, and what determines them.
 
-    >>> plan = plan_accuracy(n=5000, d=3, epsilon=[0.1, 1.0], methods=["adaptive"], intervals=False, trials=4)
+    >>> plan = plan_accuracy(n=5000, d=3, epsilon=[0.1, 1.0], methods=["whitened"], intervals=False, trials=4)
     >>> [row.epsilon for row in plan.rows]
     [0.1, 1.0]
     """

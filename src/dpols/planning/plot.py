@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MUTED = "#6b6b6b"
 # Colour and marker of each method, those that figures of the benchmark have.
 LOOKS = {
-    "adaptive": ("#a8328a", "^"),
+    "whitened": ("#a8328a", "^"),
     "ihm": ("#188038", "D"),
     "adassp": ("#1f4fd8", "*"),
     "dp-gd": ("#222222", "x"),

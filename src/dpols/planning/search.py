@@ -56,7 +56,7 @@ def required_epsilon(
     wanted_r_squared: float | None = None,
     interval_width: float | None = None,
     interval_share: float = INTERVAL_SHARE,
-    method: str = "adaptive",
+    method: str = "whitened",
     progress: Progress | None = None,
     **assumed: Unpack[Assumptions],
 ) -> Answer:
@@ -97,7 +97,7 @@ def required_rows(
     wanted_r_squared: float | None = None,
     interval_width: float | None = None,
     interval_share: float = INTERVAL_SHARE,
-    method: str = "adaptive",
+    method: str = "whitened",
     progress: Progress | None = None,
     **assumed: Unpack[Assumptions],
 ) -> Answer:

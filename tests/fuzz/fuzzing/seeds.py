@@ -214,7 +214,7 @@ NPY_WORDS = tuple(b"'descr' 'fortran_order' 'shape' '<f8' '|O' '<U3' '>i2' '<c16
 FOLDER_WORDS = (b"\n", *b"/ = year=1 x.csv .csv .parquet __HIVE_DEFAULT_PARTITION__ %20 %ff nan _ . a=1 y=2".split())
 DELTA_WORDS = (b" ", *b"1 / n ^ ** .5 \xd9\xa3 _ + e-9".split())
 OPTION_WORDS = (
-    *(b"\n", b"adaptive\n", b"ihm\n", b"linmix\n", b"sheffet\n"),
-    *b"= true FALSE none 1_0 max_passes=3 sketch_size=40 residual_bound=0.5".split(),
+    *(b"\n", b"whitened\n", b"ihm\n", b"linmix\n", b"sheffet\n"),
+    *b"= true FALSE none 1_0 n_iterations=3 sketch_size=40 residual_bound=0.5".split(),
     *b"gradient_share=.5 failure_probability=1e-9 budget=1".split(),
 )
