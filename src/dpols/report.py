@@ -57,7 +57,7 @@ class ReleaseLine:
     def describe(self) -> str:
         match self.release:
             case GaussianRelease(multiplier):
-                return f"Gaussian noise, std {multiplier:.5g} x sensitivity"
+                return f"Gaussian noise, standard deviation {multiplier:.5g} x sensitivity"
             case MixingRelease(rows, floor):
                 return f"Gaussian mixing, {rows} sketch rows, floor {floor:.5g}"
             case FailureAllowance(probability):
@@ -88,7 +88,7 @@ class PrivacyReport:
     coefficients: tuple[Coefficient, ...]
     verdict: str
     verdict_reason: str
-    staged: bool  # later releases were chosen by what earlier ones let out, so that the cost is that of the stages
+    staged: bool  # later releases were chosen by what earlier ones released, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
@@ -134,7 +134,7 @@ class PrivacyReport:
 
     @property
     def noise_meaning(self) -> str:
-        """What the stds of the coefficients' privacy noise are of, and what they are not."""
+        """What the standard deviations of the coefficients' privacy noise are of, and what they are not."""
         return NOISE_MEANING
 
     @property
@@ -203,7 +203,7 @@ class PrivacyReport:
         width = max((len(c.name) for c in self.coefficients), default=0)
         for c in self.coefficients:
             spread = "unknown" if c.noise_stddev is None else f"{c.noise_stddev:.4g}"
-            lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise std {spread})")
+            lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise standard deviation {spread})")
         lines.append(f"  {NOISE_MEANING}")
         lines += ["", f"Verdict        {self.verdict}", f"               {self.verdict_reason}"]
         lines += ["", "Advice", *(f"  - {item}" for item in self.advice)] if self.advice else []

@@ -25,14 +25,14 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, repr=False)
 class Statistic:
-    """A value, and a bound on the Euclidean distance that one row can move it, both in multiples of ``unit``.
+    """A value, and a bound on the Euclidean distance that one row can move it, both in multiples of ``step``.
 
     In exact arithmetic both are whole numbers and the bound holds of the program's own integers.
     """
 
     value: Array
     sensitivity: float
-    unit: float | Array = 1.0  # one for all trials, or one for each
+    step: float | Array = 1.0  # one for all trials, or one for each
     rows_at_once: int = 1  # how many rows can be gone, each of which moves it by an equal part of the sensitivity
 
     @property
@@ -44,13 +44,13 @@ class Statistic:
 def per_unit(statistic: Statistic, rows_per_unit: int) -> Statistic:
     """Return the same sum for neighbours that differ in so many rows: it moves that much more, and is counted in units.
 
-    By the triangle inequality the sensitivity grows by that factor. The unit of measurement shrinks by it, so that the
+    By the triangle inequality the sensitivity grows by that factor. The step shrinks by it, so that the
     sensitivity is the same in terms of it, and the data looks to a method like as many rows as there may be units.
     """
     if rows_per_unit == 1:
         return statistic
     return Statistic(
-        statistic.value, statistic.sensitivity * rows_per_unit, statistic.unit / rows_per_unit, rows_per_unit
+        statistic.value, statistic.sensitivity * rows_per_unit, statistic.step / rows_per_unit, rows_per_unit
     )
 
 
@@ -86,7 +86,7 @@ def gram_and_first_gradient(rows: BoundedRows, *, residual_bound: float) -> tupl
     half = len(values) // 2
     return (
         _statistic(values[:half], sensitivity=1.0),
-        _statistic(values[half:], sensitivity=1.0, unit=residual_bound),
+        _statistic(values[half:], sensitivity=1.0, step=residual_bound),
     )
 
 
@@ -106,7 +106,7 @@ def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float |
     One row moves it by x times a clipped residual, of norm at most ``residual_bound`` whatever theta is.
     """
     values = rows.total(_clipped_gradient, *_point(rows, theta), residual_bound, width=2 * len(theta))
-    return _statistic(values, sensitivity=1.0, unit=residual_bound)
+    return _statistic(values, sensitivity=1.0, step=residual_bound)
 
 
 @_of_units
@@ -122,7 +122,7 @@ def clipped_gradient_and_counts(
     *gradient, counts = rows.total(
         _clipped_gradient_and_counts, *_point(rows, theta), residual_bound, edges, width=width
     )
-    return _statistic(tuple(gradient), sensitivity=1.0, unit=residual_bound), _counted(rows, counts)
+    return _statistic(tuple(gradient), sensitivity=1.0, step=residual_bound), _counted(rows, counts)
 
 
 @_of_units
@@ -135,8 +135,8 @@ def clipped_gradient_and_squares(
     """
     values = rows.total(_clipped_gradient_and_squares, *_point(rows, theta), residual_bound, width=2 * len(theta))
     half = len(values) // 2
-    gradient = _statistic(values[:half], sensitivity=1.0, unit=residual_bound)
-    return gradient, _statistic(values[half:], sensitivity=1.0, unit=np.square(residual_bound))
+    gradient = _statistic(values[:half], sensitivity=1.0, step=residual_bound)
+    return gradient, _statistic(values[half:], sensitivity=1.0, step=np.square(residual_bound))
 
 
 @_of_units
@@ -150,7 +150,7 @@ def counts_and_moments(rows: BoundedRows, theta: Array, *, edges: Array) -> tupl
     counts, *moments = rows.total(_counts_and_moments, *_point(rows, theta), edges, width=width)
     pair = _statistic(tuple(moments), sensitivity=1.0)
     root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)
-    return _counted(rows, counts), Statistic(pair.value, root, pair.unit)
+    return _counted(rows, counts), Statistic(pair.value, root, pair.step)
 
 
 @_of_units
@@ -160,7 +160,7 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
     One row moves it by its own term, of norm at most ``norm_bound`` whatever theta is.
     """
     values = rows.total(_norm_clipped_gradient, *_point(rows, theta), norm_bound, width=2 * len(theta))
-    return _statistic(values, sensitivity=1.0, unit=norm_bound)
+    return _statistic(values, sensitivity=1.0, step=norm_bound)
 
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
@@ -174,11 +174,11 @@ def _counted(rows: BoundedRows, counts: Array) -> Statistic:
     return Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
 
 
-def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float | Array = 1.0) -> Statistic:
-    """Wrap a sum; ``sensitivity`` is in multiples of ``unit``, which is what integers of 2^40 stand for."""
+def _statistic(values: tuple[Array, ...], *, sensitivity: float, step: float | Array = 1.0) -> Statistic:
+    """Wrap a sum; ``sensitivity`` is in multiples of ``step``, which is what integers of 2^40 stand for."""
     if len(values) == 1:
-        return Statistic(values[0], sensitivity, unit)
-    return Statistic(from_limbs(*values), sensitivity * SQUARE, unit / SQUARE)
+        return Statistic(values[0], sensitivity, step)
+    return Statistic(from_limbs(*values), sensitivity * SQUARE, step / SQUARE)
 
 
 def _gram(span: AnySpan) -> tuple[Array, ...]:

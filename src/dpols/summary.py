@@ -35,8 +35,8 @@ _FOR = {
     ),
 }
 _BOUNDED = (
-    "Those of R-squared and of the residual variance are for these very rows. All speak of rows as clipped to the "
-    "declared bounds; what the bounds cut off, no interval knows of."
+    "Those of R-squared and of the residual variance are for these very rows. All are about rows clipped to the "
+    "declared bounds: intervals do not account for values clipped at the bounds."
 )
 _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."

@@ -77,12 +77,12 @@ def test_too_few_or_unequal_runs_are_refused(first, second):
 
 def density(call, side, trial):
     """The log density of one release by scipy, with the data of one side."""
-    value, unit = side.statistic.value.astype(float), side.statistic.unit
+    value, step = side.statistic.value.astype(float), side.statistic.step
     if call.mechanism == "mix_gram":
-        parameter = value * unit + call.shift[trial] * np.eye(len(value))
+        parameter = value * step + call.shift[trial] * np.eye(len(value))
         return wishart.logpdf(call.released[trial], call.declared["rows"], parameter)
-    stddev = call.declared["multiplier"] * side.statistic.sensitivity * unit
-    centre, released = value * unit, call.released[trial]
+    stddev = call.declared["multiplier"] * side.statistic.sensitivity * step
+    centre, released = value * step, call.released[trial]
     if call.mechanism == "symmetric_gaussian":
         upper = np.triu_indices(len(value))
         variances = np.where(upper[0] == upper[1], 1.0, 0.5) * stddev**2

@@ -145,4 +145,4 @@ def test_rows_beyond_the_number_of_a_unit_add_nothing():
     assert source.n_rows == 9
     np.testing.assert_array_equal(by_units.value, plain.value)
     assert by_units.sensitivity == 2 * plain.sensitivity
-    assert by_units.unit == plain.unit / 2
+    assert by_units.step == plain.step / 2

@@ -28,7 +28,7 @@ def test_tight_bounds_are_found_by_counting():
     assert "'x1'" in said
     assert "above the upper bound" in said
     share = float(said.split("about ")[1].split("%")[0])
-    assert abs(share - 15.9) < 2.0  # a normal exceeds one std so often
+    assert abs(share - 15.9) < 2.0  # a normal exceeds one standard deviation so often
     assert "Advice" in found.to_text()
 
 

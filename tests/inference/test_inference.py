@@ -289,7 +289,7 @@ def alike(n=6000, *, seed=0, apart=0.06):
 
 
 def inferred(gram_eigenvalues, *, seed=0):
-    """An inference whose released X'X has these eigenvalues, in stds of its noise, along the axes."""
+    """An inference whose released X'X has these eigenvalues, in standard deviations of its noise, along the axes."""
     d = len(gram_eigenvalues)
     plan = one_step.plan(PrivacyBudget(1.0, 1e-6), n_rows=10**6, n_features=d, budget_share=0.5)
     rng = np.random.default_rng(seed)

@@ -53,7 +53,7 @@ def statistics_of(source, bounds, fit_intercept=True, **kwargs):
         *counts_and_moments(rows, theta, edges=np.array([0.1, 0.5])),
     )
     # Doubles in the units of bounded rows, whole numbers as they are.
-    return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.unit for f in found])
+    return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.step for f in found])
 
 
 def assert_same(actual, expected):

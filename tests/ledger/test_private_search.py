@@ -73,7 +73,7 @@ def test_one_row_moves_the_scores_by_no_more_than_their_sensitivity_and_can_do_s
 def test_scores_are_the_squared_errors_within_the_range():
     found = squared_errors([model([1.0, 0.0], 0.25)], X, Y, (-1.0, 1.0))
     direct = (((np.clip(X[:, 0] + 0.25, -1, 1) - Y) / 2.0) ** 2 - 0.5).sum()
-    assert found.value[0] * found.unit == pytest.approx(direct, abs=len(X) * 2.0**-20)
+    assert found.value[0] * found.step == pytest.approx(direct, abs=len(X) * 2.0**-20)
 
 
 def test_a_row_for_scoring_does_not_enter_fits_and_one_for_fitting_enters_them_only():

@@ -263,13 +263,13 @@ BUGS = (
         (
             Edit(
                 "mechanisms.py",
-                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.unit)",
-                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity / math.sqrt(2.0), gram.unit)",
+                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.step)",
+                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity / math.sqrt(2.0), gram.step)",
             ),
             Edit(
                 "mechanisms.py",
-                "Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.unit)",
-                "Statistic(np.array([nearest], dtype=object), (gram.sensitivity + error) / math.sqrt(2.0), gram.unit)",
+                "Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.step)",
+                "Statistic(np.array([nearest], dtype=object), (gram.sensitivity + error) / math.sqrt(2.0), gram.step)",
             ),
         ),
     ),
@@ -280,7 +280,7 @@ BUGS = (
             Edit(
                 "algorithms/ihm.py",
                 "theta = theta + solve_symmetric(sketches[-1], step)",
-                "used = float(np.trace(hessian.value)) * hessian.unit\n"
+                "used = float(np.trace(hessian.value)) * hessian.step\n"
                 "        theta = theta + solve_symmetric(sketches[-1], step) * min(1.0, 2.0 * used / plan.n_rows)",
             ),
         ),
@@ -302,8 +302,8 @@ BUGS = (
         (
             Edit(
                 "statistics.py",
-                "statistic.value, statistic.sensitivity * rows_per_unit, statistic.unit / rows_per_unit, rows_per_unit",
-                "statistic.value, statistic.sensitivity, statistic.unit / rows_per_unit, rows_per_unit",
+                "statistic.value, statistic.sensitivity * rows_per_unit, statistic.step / rows_per_unit, rows_per_unit",
+                "statistic.value, statistic.sensitivity, statistic.step / rows_per_unit, rows_per_unit",
             ),
         ),
     ),

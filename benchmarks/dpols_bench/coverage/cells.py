@@ -163,7 +163,7 @@ class _Truth:
 
 
 def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> None:
-    """Add one fit; ``noise`` is the std of that in its gradient, in the units of the data."""
+    """Add one fit; ``noise`` is the standard deviation of that in its gradient, in the units of the data."""
     cell.runs += 1
     if inference.why_not("data"):
         return

@@ -193,7 +193,7 @@ class _Path:
         return self._out(self.points[-1])
 
     def move(self, gradient: Array, stddev: Array) -> None:
-        """Take a step along a released gradient, whose noise has the given std in each trial."""
+        """Take a step along a released gradient, whose noise has the given standard deviation in each trial."""
         inside = np.einsum("tij,ti->tj", self.basis, gradient)
         self.gradients.append(inside)
         self.stddevs.append(stddev[:, None])
@@ -292,7 +292,7 @@ def _clip_level(plan: AdaptivePlan, counts: Array) -> Array:
     is of the order of sqrt(d) C over the gradients' budget.
     """
     above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    above -= plan.count_multiplier * np.sqrt(np.arange(len(_EDGES), 0.0, -1.0))  # one std: noise is no residual
+    above -= plan.count_multiplier * np.sqrt(np.arange(len(_EDGES), 0.0, -1.0))  # less a standard deviation of noise
     share = np.minimum.accumulate(np.clip(above / plan.n_rows, 0.0, 1.0), axis=1)
     widths = np.append(np.diff(_EDGES), 0.0)
     excess = np.cumsum((share * widths)[:, ::-1], axis=1)[:, ::-1]

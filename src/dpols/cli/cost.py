@@ -46,7 +46,7 @@ def cost(
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     inference: Annotated[
-        bool, typer.Option("--inference", help="With what standard errors and intervals are made of.")
+        bool, typer.Option("--inference", help="With what standard errors and intervals are computed from.")
     ] = False,
     json: given.Json = False,
 ) -> None:
@@ -54,7 +54,7 @@ def cost(
 
     Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
     it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
-    --inference: also what intervals are made of, and the noise that the method has left.
+    --inference: also what intervals are computed from, and the noise that the method has left.
     """
     from ..privacy import PrivacyBudget
     from ..privacy.budget import delta_from_rule
@@ -160,7 +160,7 @@ def compare_methods(
         typer.echo(json_format.dumps({**asked, "methods": plans}, indent=2))
         return
     released = {method: both["exact"].lines for method, both in costs.items()}
-    # What intervals are made of is the same for all methods.
+    # What intervals are computed from is the same for all methods.
     shared = [line for line in next(iter(released.values())) if all(line in lines for lines in released.values())]
     rows = [
         (

@@ -126,8 +126,8 @@ def _cell(value: float | str | None) -> str:
 def show_comparison(report: "PrivacyReport", ordinary: list[float]) -> None:
     """Print the private coefficients beside those of least squares."""
     print_table(
-        "Coefficients",
-        ("feature", ">private", ">std of the noise", ">least squares, NOT private"),
+        "Coefficients, and the standard deviation of their noise",
+        ("feature", ">private", ">noise", ">least squares, NOT private"),
         [
             (c.name, number(c.value), number(c.noise_stddev), number(float(exact)))
             for c, exact in zip(report.coefficients, ordinary, strict=True)

@@ -77,7 +77,7 @@ def _sum_over_spans(
     if arithmetic == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
         features = np.ascontiguousarray(features)
-    # Where a column's values lie side by side, so do those of what is made of them: all loops are then long ones.
+    # Where a column's values lie side by side, so do those of what is computed from them: all loops are then long ones.
     order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
     longest = min(span_rows, len(features))
     buffer = scratch("mapped", (longest, row_map.n_features), order)

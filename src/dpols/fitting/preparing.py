@@ -33,7 +33,7 @@ class Prepared:
     arithmetic: Arithmetic
     bounds: Bounds | PaidBounds
     paid: tuple[GaussianRelease, ...]  # what the fit releases beside its method, within the same budget
-    one_step: one_step.OneStepPlan | None  # those of them, the last ones, that intervals are made of
+    one_step: one_step.OneStepPlan | None  # those of them, the last ones, that intervals are computed from
     source: RowSource = field(repr=False)
 
 

@@ -33,7 +33,7 @@ class Outcome:
     paid: tuple[GaussianRelease, ...]  # as recorded
     paid_names: tuple[str, ...]
     spread: SpreadCounts | None  # of values within and beyond the bounds
-    measured: one_step.Measured | None  # what intervals are made of
+    measured: one_step.Measured | None  # what intervals are computed from
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool

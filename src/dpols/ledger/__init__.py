@@ -112,7 +112,8 @@ class BudgetLedger:
         """Charge releases that are about to be made, also elsewhere, or raise BudgetExceeded and charge nothing.
 
         Their description must hold when one row is replaced by nothing: the multiplier of a `GaussianRelease` is the
-        noise's std over how far that moves the value, and an `OpaqueRelease` is (epsilon, delta)-private in this sense.
+        noise's standard deviation over how far that moves the value, and an `OpaqueRelease` is (epsilon, delta)-private
+        in this sense.
         """
         if not releases:
             raise ParameterError("there is nothing to charge; pass the releases, such as GaussianRelease(20.0).")
@@ -316,7 +317,7 @@ def _charge_under(state: State, groups: Groups) -> tuple[Charge, bool]:
 
 
 def _worst(state: State) -> list[Release]:
-    """Return releases that tell as much as all that a ledger can ever let out."""
+    """Return releases that tell as much as all that a ledger can ever release."""
     from ..privacy import FailureAllowance, OpaqueRelease
 
     if state.closed:

@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int], None]  # what is simulated now, cells done,
 
 
 class Assumptions(TypedDict, total=False):
-    """Keywords that `plan_accuracy`, `required_epsilon` and `required_rows` share; `plan_accuracy` says what they mean."""
+    """Keywords that `plan_accuracy`, `required_epsilon` and `required_rows` share; the first says what they mean."""
 
     d: int | None
     delta: float | str

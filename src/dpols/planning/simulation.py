@@ -25,7 +25,7 @@ INTERVAL_SHARE = 0.9  # of slopes that are to have an interval, where a width is
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """What to expect of a method at an epsilon. Errors are in units of the target's variance, slopes in stds."""
+    """What to expect of a method at an epsilon: errors over the target's variance, slopes in standard deviations."""
 
     method: str
     epsilon: float
@@ -87,7 +87,7 @@ def planned_row(
 def simulated_errors(
     samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int
 ) -> tuple[Array, Array]:
-    """Return for each simulated fit its excess risk, and the mean square of its slopes' errors in stds."""
+    """Return each simulated fit's excess risk, and the mean square of its slopes' errors in standard deviations."""
     row = algorithm(method)
     excess, squares = [], []
     plan = None
@@ -133,7 +133,7 @@ def _simulated_intervals(
         for trial in range(len(bits)):
             found = infer(step, measured, rows.row_map, names, n_rows=rows.n_rows, trial=trial)
             limits = found.conf_int()[: sample.source.n_features]
-            widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stds)
+            widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stddevs)
             if np.isnan(widths[-1]).any():
                 reasons[_kind(found)] += 1
     found_widths = np.concatenate(widths)

@@ -1,4 +1,4 @@
-"""Choose among candidates by scores that are paid for: the whole search has one budget.
+"""Compare settings by noisy scores: the whole comparison stays within one privacy budget.
 
 Rows are divided by their place alone into a part for fitting and a part for scoring. Every candidate is fitted on the
 first; its clipped squared errors on the second are summed and released with noise; the least noisy sum wins. A row
@@ -100,7 +100,8 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     best_index_ : int
         Its place in ``results_``.
     results_ : list of dict
-        For each candidate ``params``, the released ``mean_squared_error`` and the std of the ``noise`` in it.
+        For each candidate ``params``, the released ``mean_squared_error``, and its noise's standard deviation
+        ``noise``.
     search_report_ : SearchReport
         What was asked, spent and released.
     ledger_entry_ : Entry or None
@@ -190,7 +191,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                     f"the search cost epsilon={report.spent_epsilon:.6g}, more than the {budget.epsilon:.6g} asked "
                     "for; nothing is returned. Please report this as a bug of dpols."
                 )
-        self._keep(grid, candidates, noisy, float(errors.unit) * errors.sensitivity * multiplier, interval, report)
+        self._keep(grid, candidates, noisy, float(errors.step) * errors.sensitivity * multiplier, interval, report)
         self.ledger_entry_: Entry | None = hold.entry
         return self
 
