@@ -9,7 +9,7 @@ import numpy as np
 
 from dpols.data import Bounds
 from dpols.estimators import PrivateLinearRegression
-from dpols.paid_bounds import PaidBounds
+from dpols.side_releases.paid_bounds import PaidBounds
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
         LinMixRegression,
         SheffetRegression,
     )
-    from .paid_bounds import PaidBounds
     from .planning import plan_accuracy, required_epsilon, required_rows
     from .privacy import PrivacyBudget
     from .private_search import PrivateGridSearch
     from .report import PrivacyReport
+    from .side_releases.paid_bounds import PaidBounds
     from .sketching import PrivateSketch, release_sketch
 
 _HOME = {
@@ -51,7 +51,7 @@ _HOME = {
     "BudgetLedger": ".ledger",
     **dict.fromkeys(("BudgetExceeded", "DpolsError"), ".errors"),
     **dict.fromkeys(("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"), ".feature_map"),
-    "PaidBounds": ".paid_bounds",
+    "PaidBounds": ".side_releases.paid_bounds",
     "PrivacyBudget": ".privacy",
     "PrivacyReport": ".report",
     "PrivateLinearRegression": ".estimators",
@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``import dpols`` stays light."""
     if name in _HOME:
         value = getattr(import_module(_HOME[name], __name__), name)
-    elif name in ("privacy", "errors", "algorithms", "data", "reference", "theory"):
+    elif name in ("privacy", "errors", "algorithms", "data", "theory"):
         value = import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

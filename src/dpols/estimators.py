@@ -26,13 +26,13 @@ from .errors import DataError, ModelFileError, NotPrivateWarning, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .inference import Inference
-from .inferring import Inferring
+from .inference.inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
-from .model_file import model_bytes, read_model, write_model
-from .paid_bounds import PaidBounds
-from .plain_data import finite_number, text, tuple_of
 from .randomness import Witness
 from .report import PrivacyReport
+from .side_releases.paid_bounds import PaidBounds
+from .storage.model_file import model_bytes, read_model, write_model
+from .storage.plain_data import finite_number, text, tuple_of
 
 
 class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):

@@ -15,7 +15,7 @@ from .errors import ModelFileError
 from .estimators import PrivateLinearRegression
 from .feature_map import FeatureMap
 from .ledger import BudgetLedger
-from .paid_bounds import PaidBounds
+from .side_releases.paid_bounds import PaidBounds
 
 Arithmetic = Literal["auto", "exact", "float"]
 Accounting = Literal["exact", "paper"]

@@ -35,7 +35,8 @@ from .privacy import (
 )
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
-from .report import _ARITHMETIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
+from .report import ReleaseLine, release_lines
+from .report.privacy_report import _ARITHMETIC, _RELATIONS, _line_to_dict
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]

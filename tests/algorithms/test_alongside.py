@@ -7,7 +7,12 @@ import pytest
 
 from dpols import PrivacyBudget
 from dpols.algorithms import ALGORITHMS, StagedPlan
-from dpols.algorithms.alongside import (
+from dpols.data import ArraySource, BoundedRows, Bounds
+from dpols.errors import BudgetExceeded, CalibrationError, ParameterError
+from dpols.privacy import GaussianRelease, Neighbours, epsilon_of
+from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.randomness import streams
+from dpols.side_releases.alongside import (
     budget_of_paid,
     joint_certified_delta,
     joint_planned_epsilon,
@@ -15,11 +20,6 @@ from dpols.algorithms.alongside import (
     plan_alongside,
     release_worth,
 )
-from dpols.data import ArraySource, BoundedRows, Bounds
-from dpols.errors import BudgetExceeded, CalibrationError, ParameterError
-from dpols.privacy import GaussianRelease, Neighbours, epsilon_of
-from dpols.privacy.gaussian import gaussian_multiplier
-from dpols.randomness import streams
 
 SIZE = {"n_rows": 10_000, "n_features": 5}
 STAGED = ("ihm-adaptive", "linmix-dynamic")

@@ -7,9 +7,9 @@ import pytest
 
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
-from dpols.bounds_advice import COUNTS_NAME, room_for_width
 from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
 from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.side_releases.bounds_advice import COUNTS_NAME, room_for_width
 
 
 def rows(n=20_000, seed=0):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols.counting import UnboundedRows, norm_counts, value_counts
 from dpols.data import ArraySource, BoundedRows, Bounds
 from dpols.data.units import source_of_units
 from dpols.errors import DataError
+from dpols.side_releases.counting import UnboundedRows, norm_counts, value_counts
 
 EDGES = (np.array([-1.0, 0.0, 0.5, 1.0]), np.array([0.0, 1e-3, 1e3]), np.array([-1e9, -1.0, 1.0, 1e9]))
 numbers = st.one_of(

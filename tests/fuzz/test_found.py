@@ -34,9 +34,9 @@ from dpols.errors import (
     ParameterError,
 )
 from dpols.ledger.store import Store
-from dpols.model_file import read_model, write_model
 from dpols.privacy import GaussianRelease
 from dpols.privacy.budget import delta_from_rule
+from dpols.storage.model_file import read_model, write_model
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
 TOO_LARGE = 10**400

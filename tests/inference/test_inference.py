@@ -8,13 +8,14 @@ import pytest
 from inference_problems import BOUNDS, TRUTH, fitted, frame, least_squares, table
 
 from dpols import Bounds, PrivateLinearRegression
-from dpols.algorithms import ALGORITHMS, one_step
+from dpols.algorithms import ALGORITHMS
 from dpols.data import ArraySource, BoundedRows
 from dpols.errors import DataError, InferenceWarning, ModelFileError, ParameterError
 from dpols.inference import Estimate, Inference, infer
 from dpols.linalg import inverse_under_noise
 from dpols.privacy import PrivacyBudget, epsilon_of
 from dpols.randomness import streams
+from dpols.side_releases import one_step
 from dpols.statistics import clipped_gradient_and_squares, counts_and_moments, gram
 
 NAMES = ("age", "hours", "intercept")

@@ -328,7 +328,7 @@ BUGS = (
         "values",
         (
             Edit(
-                "counting.py",
+                "side_releases/counting.py",
                 "per_unit(_counted(counts, rows.arithmetic, len(edges)), rows.rows_per_unit)",
                 "per_unit(_counted(counts, rows.arithmetic, 1), rows.rows_per_unit)",
             ),
@@ -339,7 +339,7 @@ BUGS = (
         "what was recorded",
         (
             Edit(
-                "algorithms/alongside.py",
+                "side_releases/alongside.py",
                 "return epsilon_of((*paid, *fit.releases), budget.delta, relation=relation)",
                 "return epsilon_of(fit.releases, budget.delta, relation=relation)",
             ),
@@ -350,7 +350,7 @@ BUGS = (
         "the plan",
         (
             Edit(
-                "algorithms/alongside.py",
+                "side_releases/alongside.py",
                 "return log_delta_of((*paid, *plan_at(noise).releases), budget.epsilon)",
                 "return log_delta_of(plan_at(noise).releases, budget.epsilon)",
             ),
@@ -379,7 +379,7 @@ BUGS = (
         "a fit that was taken for dead",
         (
             Edit(
-                "ledger/__init__.py",
+                "ledger/budget_ledger.py",
                 '            if found[0].status != "open":\n',
                 '            if found[0].status == "spent":\n',
             ),

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dpols.algorithms import Algorithm, algorithm, one_step
-from dpols.algorithms.alongside import plan_alongside
+from dpols.algorithms import Algorithm, algorithm
 from dpols.data import ArraySource, BoundedRows, Bounds, RowMap
 from dpols.data.source import Total
 from dpols.data.threads import one_blas_thread
 from dpols.inference import Inference, infer
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
+from dpols.side_releases import one_step
+from dpols.side_releases.alongside import plan_alongside
 
 from .designs import DESIGNS
 

@@ -31,9 +31,9 @@ def bounds_check(
     data, for a fiftieth of the budget.
     """
     from ..algorithms import algorithm
-    from ..bounds_advice import advice_on_room, room_for_width
     from ..privacy import Neighbours, PrivacyBudget
     from ..privacy.budget import delta_from_rule
+    from ..side_releases.bounds_advice import advice_on_room, room_for_width
 
     rule = given.parsed_delta(delta, epsilon)
     declared = read_feature_map(bounds, target).bounds()

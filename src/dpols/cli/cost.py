@@ -117,10 +117,11 @@ def plan_cost(
     inference: bool = False,
 ) -> PlanCost:
     """Plan under one accounting and cost its releases exactly, with those for intervals if they are asked for."""
-    from ..algorithms import algorithm, one_step
-    from ..algorithms.alongside import joint_planned_epsilon, plan_alongside
+    from ..algorithms import algorithm
     from ..privacy import Neighbours
     from ..report import release_lines
+    from ..side_releases import one_step
+    from ..side_releases.alongside import joint_planned_epsilon, plan_alongside
 
     relation = Neighbours(neighbours.value)
     whole, sizes = budget.for_zero_out(relation), {"n_rows": n_rows, "n_features": n_coefficients}

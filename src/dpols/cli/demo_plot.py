@@ -12,7 +12,7 @@ from ..errors import MissingExtraError
 from ..report import PrivacyReport
 
 if TYPE_CHECKING:
-    from ..synthetic import Array
+    from .demo_data import Array
 
 PRIVATE, ORDINARY, MUTED = "#1f5fa8", "#d1662b", "#6b6b6b"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ParameterError
-from ..output_file import check_replaceable
+from ..storage.output_file import check_replaceable
 
 
 def check_output(path: Path, *, inputs: Iterable[Path] = (), option: str = "--out") -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from .console import number, out, print_table
 
 if TYPE_CHECKING:
+    from ..inference.summary import Summary
     from ..report import PrivacyReport
-    from ..summary import Summary
 
 
 def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import names_of
-from ..bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..data import Bounds, RowMap
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
-from ..outcome import Coefficient, EstimateLine, verdict_of
 from ..report import PrivacyReport, release_lines
+from ..report.outcome import Coefficient, EstimateLine, verdict_of
+from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import Algorithm, StagedPlan, algorithm, one_step
-from ..algorithms.alongside import joint_planned_epsilon, plan_alongside
-from ..bounds_advice import count_release
+from ..algorithms import Algorithm, StagedPlan, algorithm
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
 from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
-from ..paid_bounds import PaidBounds
 from ..privacy import GaussianRelease, MixingRelease, Neighbours, PrivacyBudget
 from ..privacy.certificate import certify
+from ..side_releases import one_step
+from ..side_releases.alongside import joint_planned_epsilon, plan_alongside
+from ..side_releases.bounds_advice import count_release
+from ..side_releases.paid_bounds import PaidBounds
 from .request import Request, one_of
 
 ROUNDING = 1.0 + 1e-9  # of an epsilon that was computed

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..algorithms import Fit, follows, one_step
-from ..algorithms.alongside import joint_certified_delta, joint_spent_epsilon
-from ..bounds_advice import COUNTS_NAME, SpreadCounts, release_spread
-from ..counting import UnboundedRows
+from ..algorithms import Fit, follows
 from ..data import BoundedRows, Bounds, RowMap
 from ..data.threads import one_blas_thread
 from ..errors import BudgetExceeded
 from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
-from ..paid_bounds import PaidBounds, release_bounds
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
+from ..side_releases import one_step
+from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
+from ..side_releases.bounds_advice import COUNTS_NAME, SpreadCounts, release_spread
+from ..side_releases.counting import UnboundedRows
+from ..side_releases.paid_bounds import PaidBounds, release_bounds
 from .preparing import ROUNDING, Prepared, row_map_of
 
 

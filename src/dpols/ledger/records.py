@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from ..errors import LedgerError
-from ..plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from ..privacy import (
     FailureAllowance,
     GaussianRelease,
@@ -20,6 +19,7 @@ from ..privacy import (
     Release,
 )
 from ..privacy.filter import Caps, Charge
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .store import Content, Row
 
 Groups = tuple[tuple[Release, ...], ...]

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import algorithm, one_step
-from ..algorithms.alongside import plan_alongside
+from ..algorithms import algorithm
 from ..data.threads import one_blas_thread
 from ..errors import CalibrationError
 from ..inference import Inference, infer
 from ..privacy import Neighbours, PrivacyBudget
 from ..randomness import Bits, streams
+from ..side_releases import one_step
+from ..side_releases.alongside import plan_alongside
 from .rows import Array, Sample
 
 # As many residuals are kept at once as there are distinct rows times trials.

@@ -11,14 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import BudgetExceeded, CalibrationError
-from ..privacy.accountant import epsilon_of, log_delta_of
-from ..privacy.budget import Neighbours, PrivacyBudget
-from ..privacy.certificate import certify
-from ..privacy.gaussian import gaussian_multiplier
-from ..privacy.releases import GaussianRelease
-from ..privacy.search import least_noise_for
-from .base import (
+from ..algorithms.base import (
     Algorithm,
     Fit,
     Plan,
@@ -29,7 +22,14 @@ from .base import (
     spent_epsilon,
     split,
 )
-from .options import share as checked_share
+from ..algorithms.options import share as checked_share
+from ..errors import BudgetExceeded, CalibrationError
+from ..privacy.accountant import epsilon_of, log_delta_of
+from ..privacy.budget import Neighbours, PrivacyBudget
+from ..privacy.certificate import certify
+from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.releases import GaussianRelease
+from ..privacy.search import least_noise_for
 
 Paid = tuple[GaussianRelease, ...]
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.base import Array
+from ..algorithms.options import plan_inputs, share
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
@@ -26,8 +28,6 @@ from ..privacy.gaussian import gaussian_multiplier
 from ..privacy.releases import GaussianRelease
 from ..randomness import Bits
 from ..statistics import clipped_gradient_and_squares, counts_and_moments, gram
-from .base import Array
-from .options import plan_inputs, share
 
 DEFAULT_SHARE = 0.5  # of the squared budget
 EDGES = 2.0 ** np.arange(-8.0, 1.25, 0.5)  # of absolute residuals, in units of the target's bound

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from .plain_data import finite_number, text
+from ..storage.plain_data import finite_number, text
 
 # What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .errors import ModelFileError
+from ..errors import ModelFileError
 from .output_file import check_replaceable
 
 FORMAT = "dpols-model"

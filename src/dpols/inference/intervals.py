@@ -21,11 +21,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
-from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
-from .data import RowMap
-from .errors import InferenceWarning, ParameterError
-from .linalg import inverse_under_noise
-from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
+from ..data import RowMap
+from ..errors import InferenceWarning, ParameterError
+from ..linalg import inverse_under_noise
+from ..side_releases.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = Literal["population", "data"]

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.alongside import release_worth
+from ..data import Bounds, RowMap
+from ..data.bounds import Interval
+from ..mechanisms import Channel
+from ..privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
+from ..randomness import Bits
+from .alongside import release_worth
 from .counting import UnboundedRows, value_counts
-from .data import Bounds, RowMap
-from .data.bounds import Interval
-from .mechanisms import Channel
-from .privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
-from .randomness import Bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

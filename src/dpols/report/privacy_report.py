@@ -10,18 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .errors import ModelFileError
+from ..errors import ModelFileError
+from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, PrivacyBudget, Release
+from ..privacy.cautions import cautions_on
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
-from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
-from .privacy import (
-    FailureAllowance,
-    GaussianRelease,
-    MixingRelease,
-    OpaqueRelease,
-    PrivacyBudget,
-    Release,
-)
-from .privacy.cautions import cautions_on
 
 _KINDS: dict[str, type[Release]] = {
     "gaussian": GaussianRelease,
@@ -231,13 +224,13 @@ class PrivacyReport:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with what the guarantee means in plain words."""
-        from .dossier import to_markdown
+        from .markdown import to_markdown
 
         return to_markdown(self)
 
     def to_html(self) -> str:
         """Return the report as one HTML page that needs no other file and holds the report as JSON, too."""
-        from .dossier import to_html
+        from .html import to_html
 
         return to_html(self)
 

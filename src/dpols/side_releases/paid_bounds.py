@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from .algorithms.alongside import release_worth
+from ..data import BoundedRows, Bounds
+from ..data.bounds import Interval, checked_interval, checked_positive, in_column_order
+from ..errors import BoundsError
+from ..mechanisms import Channel
+from ..privacy import GaussianRelease, PrivacyBudget
+from ..randomness import Bits
+from .alongside import release_worth
 from .counting import UnboundedRows, norm_counts, value_counts
-from .data import BoundedRows, Bounds
-from .data.bounds import Interval, checked_interval, checked_positive, in_column_order
-from .errors import BoundsError
-from .mechanisms import Channel
-from .privacy import GaussianRelease, PrivacyBudget
-from .randomness import Bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Limits = Interval | None

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import MissingExtraError
-from .inference import Inference, Target, checked_alpha, on_powers
-from .outcome import NOISE_MEANING
-from .report import PrivacyReport
+from ..errors import MissingExtraError
+from ..report import PrivacyReport
+from ..report.outcome import NOISE_MEANING
+from .intervals import Inference, Target, checked_alpha, on_powers
 
 _WIDTH = 80
 _NAME = 20
