@@ -36,7 +36,7 @@ from .privacy import (
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
 from .report import ReleaseLine, release_lines
-from .report.privacy_report import _ARITHMETIC, _RELATIONS, _line_to_dict
+from .report.privacy_report import _ARITHMETIC, _RELATIONS
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -322,7 +322,7 @@ class SketchReport:
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data["asked"] = asdict(self.asked)
         data["columns"] = list(self.columns)
-        data["lines"] = [_line_to_dict(line) for line in self.lines]
+        data["lines"] = [line.to_dict() for line in self.lines]
         data["bounds"] = [list(pair) for pair in self.bounds]
         data["assumed_public"] = list(self.assumed_public)
         data["private"] = self.private

@@ -13,15 +13,10 @@ from typing import Any
 from ..errors import ModelFileError
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, PrivacyBudget, Release
 from ..privacy.cautions import cautions_on
+from ..privacy.plain import release_from_data, release_to_data
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
 
-_KINDS: dict[str, type[Release]] = {
-    "gaussian": GaussianRelease,
-    "mixing": MixingRelease,
-    "failure": FailureAllowance,
-    "opaque": OpaqueRelease,
-}
 _MOST_TIMES = 10**6  # releases are listed one by one
 _RELATIONS = {
     "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
@@ -57,6 +52,10 @@ class ReleaseLine:
                 return f"fails with probability {probability:.3g}"
             case OpaqueRelease(epsilon, delta):
                 return f"black box of ({epsilon:.5g}, {delta:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"what": self.what, "times": self.times, **release_to_data(self.release)}
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ class PrivacyReport:
         """Return plain data that ``from_dict`` reads back."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data["asked"] = asdict(self.asked)
-        data["lines"] = [_line_to_dict(line) for line in self.lines]
+        data["lines"] = [line.to_dict() for line in self.lines]
         data["bounds"] = [list(pair) for pair in self.bounds]
         data["versions"] = [list(pair) for pair in self.versions]
         data["assumed_public"] = list(self.assumed_public)
@@ -259,19 +258,12 @@ def _folded(line: str) -> list[str]:
     )
 
 
-def _line_to_dict(line: ReleaseLine) -> dict[str, Any]:
-    kind = next(name for name, cls in _KINDS.items() if isinstance(line.release, cls))
-    return {"what": line.what, "times": line.times, "kind": kind, **asdict(line.release)}
-
-
 def _line_from_dict(data: Any) -> ReleaseLine:
-    parameters = {name: value for name, value in mapping(data).items() if name not in ("what", "times", "kind")}
-    for value in parameters.values():
-        finite_number(value)
+    release = {name: value for name, value in mapping(data).items() if name not in ("what", "times")}
     times = whole(data["times"])
     if times > _MOST_TIMES:
         raise ValueError(f"a release is listed more than {_MOST_TIMES} times")
-    return ReleaseLine(text(data["what"]), _KINDS[text(data["kind"])](**parameters), times)
+    return ReleaseLine(text(data["what"]), release_from_data(release), times)
 
 
 def _pair(value: Any) -> tuple[str, str]:

@@ -23,6 +23,7 @@ READING: dict[str, tuple[str, ...] | None] = {
     "dpols.report.outcome": ("coefficient_from", "estimate_from"),
     "dpols.storage.plain_data": None,
     "dpols.privacy.budget": ("delta_from_rule",),
+    "dpols.privacy.plain": None,
     "dpols.report.privacy_report": (
         "PrivacyReport.from_dict",
         "PrivacyReport.to_dict",
@@ -32,6 +33,6 @@ READING: dict[str, tuple[str, ...] | None] = {
         "_relation",
         "_ledger_entry",
         "_line_from_dict",
-        "_line_to_dict",
+        "ReleaseLine.to_dict",
     ),
 }
