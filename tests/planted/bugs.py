@@ -340,7 +340,7 @@ BUGS = (
         (
             Edit(
                 "side_releases/alongside.py",
-                "return epsilon_of((*paid, *fit.releases), budget.delta, relation=relation)",
+                "return epsilon_of((*sides, *fit.releases), budget.delta, relation=relation)",
                 "return epsilon_of(fit.releases, budget.delta, relation=relation)",
             ),
         ),
@@ -351,7 +351,7 @@ BUGS = (
         (
             Edit(
                 "side_releases/alongside.py",
-                "return log_delta_of((*paid, *plan_at(noise).releases), budget.epsilon)",
+                "return log_delta_of((*sides, *plan_at(noise).releases), budget.epsilon)",
                 "return log_delta_of(plan_at(noise).releases, budget.epsilon)",
             ),
         ),

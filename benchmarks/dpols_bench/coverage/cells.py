@@ -15,7 +15,7 @@ from dpols.inference import Inference, infer
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
 from dpols.side_releases import one_step
-from dpols.side_releases.alongside import plan_alongside
+from dpols.side_releases.side_plan import plan_fit
 
 from .designs import DESIGNS
 
@@ -223,11 +223,11 @@ def _fit(group: Group, epsilon: float, rows: BoundedRows, bits: Any) -> tuple[In
 @lru_cache(maxsize=64)
 def _plans(group: Group, epsilon: float) -> tuple[Algorithm, Any, one_step.OneStepPlan]:
     method, budget = algorithm(group.method), PrivacyBudget(epsilon, float(group.n_rows) ** -2)
-    sizes = {"n_rows": group.n_rows, "n_features": group.n_features + 1}
-    step = one_step.plan(budget, **sizes, budget_share=one_step.DEFAULT_SHARE)
     shorter = method.name == "adaptive" and group.max_passes is not None
-    options = {"max_passes": group.max_passes} if shorter else {}
-    return method, plan_alongside(method, budget, step.releases, **sizes, **options), step
+    options: dict[str, Any] = {"max_passes": group.max_passes} if shorter else {}
+    planned = plan_fit(method, budget, n_rows=group.n_rows, n_features=group.n_features + 1, **options)
+    assert planned.beside.intervals is not None
+    return method, planned.method, planned.beside.intervals
 
 
 @lru_cache(maxsize=8)

@@ -120,16 +120,24 @@ def plan_cost(
     from ..algorithms import algorithm
     from ..privacy import Neighbours
     from ..report import release_lines
-    from ..side_releases import one_step
-    from ..side_releases.alongside import joint_planned_epsilon, plan_alongside
+    from ..side_releases.alongside import joint_planned_epsilon
+    from ..side_releases.one_step import DEFAULT_SHARE
+    from ..side_releases.side_plan import plan_fit
 
     relation = Neighbours(neighbours.value)
-    whole, sizes = budget.for_zero_out(relation), {"n_rows": n_rows, "n_features": n_coefficients}
-    step = one_step.plan(whole, **sizes, budget_share=one_step.DEFAULT_SHARE) if inference else None
-    paid, paid_names = ((), ()) if step is None else (step.releases, step.release_names)
-    plan = plan_alongside(algorithm(method), whole, paid, **sizes, accounting=accounting.value, **options)
-    lines = release_lines((*plan.release_names, *paid_names), (*plan.releases, *paid))
-    return PlanCost(lines, budget.epsilon, joint_planned_epsilon(plan, paid, budget, relation=relation))
+    share, whole = DEFAULT_SHARE if inference else None, budget.for_zero_out(relation)
+    planned = plan_fit(
+        algorithm(method),
+        whole,
+        n_rows=n_rows,
+        n_features=n_coefficients,
+        inference_share=share,
+        accounting=accounting.value,
+        **options,
+    )
+    plan, beside = planned.method, planned.beside
+    lines = release_lines((*plan.release_names, *beside.release_names), (*plan.releases, *beside.releases))
+    return PlanCost(lines, budget.epsilon, joint_planned_epsilon(plan, beside.releases, budget, relation=relation))
 
 
 def compare_methods(

@@ -16,7 +16,7 @@ from ..inference import Inference, infer
 from ..privacy import Neighbours, PrivacyBudget
 from ..randomness import Bits, streams
 from ..side_releases import one_step
-from ..side_releases.alongside import plan_alongside
+from ..side_releases.side_plan import plan_fit
 from .rows import Array, Sample
 
 # As many residuals are kept at once as there are distinct rows times trials.
@@ -118,18 +118,18 @@ def _simulated_intervals(
 ) -> Intervals:
     """Count intervals as fits print them, slope by slope."""
     row, widths, reasons = algorithm(method), [], Counter[str]()
-    plan = step = None
+    planned = None
     for sample, bits in _shares(samples, trials, seed + 1):
         rows = sample.bounded()
-        sizes = {"n_rows": rows.n_rows, "n_features": rows.row_map.n_coordinates}
-        if plan is None or step is None:
-            step = one_step.plan(allowed, **sizes, budget_share=one_step.DEFAULT_SHARE)
+        if planned is None:
             try:
-                plan = plan_alongside(row, allowed, step.releases, **sizes)
+                planned = plan_fit(row, allowed, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
             except CalibrationError as error:
                 return Intervals(0.0, None, str(error))
+        step = planned.beside.intervals
+        assert step is not None
         with one_blas_thread():
-            measured = one_step.run(rows, step, row.run(rows, plan, bits).theta, bits)
+            measured = one_step.run(rows, step, row.run(rows, planned.method, bits).theta, bits)
         names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
         for trial in range(len(bits)):
             found = infer(step, measured, rows.row_map, names, n_rows=rows.n_rows, trial=trial)

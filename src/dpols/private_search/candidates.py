@@ -53,7 +53,7 @@ def calibrated(
         prepared = [
             prepare(candidate._request(), source) for candidate, source in zip(candidates, sources, strict=True)
         ]
-        return [(*fit.paid, *fit.plan.releases) for fit in prepared]
+        return [fit.releases for fit in prepared]
 
     def allowed(plans: list[tuple[Release, ...]]) -> bool:
         together = [release for plan in plans for release in plan]

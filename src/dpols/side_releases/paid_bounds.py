@@ -36,7 +36,7 @@ _EVEN_BINS = 64
 _NORM_BINS = 64
 _RESOLUTION_IN_LIMITS = 2.0**-20  # of the width of declared limits: what is taken for zero
 _PARTS = (0.45, 0.45, 0.1)  # of the share: magnitudes, limits, norms
-_NAMES = ("counts of values by magnitude", "counts of values between even edges", "counts of norms of rows")
+PASSES = ("counts of values by magnitude", "counts of values between even edges", "counts of norms of rows")
 _FALSE_MAGNITUDE = 1e-3  # chance that noise alone widens any column by a power of four
 _LIKELY = 2.0  # standard deviations of noise by which a magnitude's neighbour stands out; one too many does little harm
 _APART = 3.0  # standard deviations of noise by which some of the even bins stand out
@@ -107,10 +107,6 @@ class PaidBounds:
         """Return what the bounds of a table cost of a whole (zero-out) budget: one release for each pass."""
         parts = _PARTS if self._with_norm(n_features) else _PARTS[:2]
         return tuple(release_worth(budget, self.share * part / math.fsum(parts)) for part in parts)
-
-    def release_names(self, n_features: int) -> tuple[str, ...]:
-        """Return what each release is of."""
-        return _NAMES if self._with_norm(n_features) else _NAMES[:2]
 
     def limits(self, n_features: int, columns: Sequence[str] | None) -> tuple[Limits, ...]:
         """Return the outer limits of the features, in the order of a table's columns, and then of the target."""
