@@ -62,7 +62,6 @@ ALLOWED: dict[str, set[str]] = {
         "storage",
     },
     "formula": {"data", "errors", "estimators", "feature_map"},
-    "named_estimators": {"algorithms", "data", "errors", "estimators", "feature_map", "ledger", "side_releases"},
     "private_search": {
         "data",
         "errors",
@@ -81,13 +80,13 @@ ALLOWED: dict[str, set[str]] = {
         "feature_map",
         "formula",
         "ledger",
-        "named_estimators",
         "planning",
         "privacy",
         "private_search",
         "report",
         "side_releases",
         "sketching",
+        "theory",
         "versions",
     },
     "cli": {

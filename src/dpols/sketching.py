@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .data import BoundedRows, Bounds, RowMap, RowSource, as_source
+from .data import BoundedRows, Bounds, RowMap, RowSource, open_rows
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
 from .ledger import BudgetLedger, as_ledger
@@ -390,7 +390,7 @@ def _source(table: Any) -> RowSource:
         raise DataTypeError("a sparse table cannot be sketched; pass table.toarray().")
     if table is None or isinstance(table, str):
         raise DataTypeError(f"table={table!r} must be an array or a pandas, polars or pyarrow table.")
-    source = as_source(table, None)
+    source = open_rows(table, with_target=False)
     if isinstance(getattr(source, "target", None), str):
         raise DataError("a sketch has no target, but the source names one; open it without, and it is sketched too.")
     if source.n_rows < 1 or source.n_features < 1:

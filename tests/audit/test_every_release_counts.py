@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS
 from dpols.audit.tape import run_on_tape
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Mixed
+from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
 
 N_ROWS, WIDTH = 400, 3

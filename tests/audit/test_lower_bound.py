@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, wishart
 
-from dpols import PrivacyBudget, mechanisms
+from dpols import mechanisms
 from dpols.algorithms import ihm
 from dpols.audit import audit, epsilon_lower_bound
 from dpols.audit.evidence import error_rates
@@ -21,7 +21,7 @@ from dpols.audit.tape import run_on_tape
 from dpols.audit.trade_off import curve_of_guarantee, curve_of_releases
 from dpols.errors import ParameterError
 from dpols.mechanisms import Channel
-from dpols.privacy import GaussianRelease, MixingRelease, delta_of, gaussian_delta
+from dpols.privacy import GaussianRelease, MixingRelease, PrivacyBudget, delta_of, gaussian_delta
 from dpols.randomness import SeededBits
 from dpols.statistics import clipped_gradient, gram
 

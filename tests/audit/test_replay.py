@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
 from dpols.audit.tape import MECHANISMS
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Channel
-from dpols.privacy import GaussianRelease
+from dpols.privacy import GaussianRelease, PrivacyBudget
 from dpols.randomness import SeededBits, streams
 from dpols.statistics import Statistic, clipped_gradient, gram
 

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_replay import BUDGETS, OPTIONS, WIDTH, all_bits, numbers
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
 from dpols.data import ArraySource, BoundedRows
 from dpols.data.units import source_of_units
 from dpols.mechanisms import Channel
+from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
 from dpols.statistics import gram
 

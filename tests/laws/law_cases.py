@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS, Algorithm
 from dpols.data import ArraySource, BoundedRows
+from dpols.privacy import PrivacyBudget
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArraySource, Bounds, FileSource, TableSource, as_source
+from ..data import ArraySource, Bounds, FileSource, TableSource, open_rows
 from ..data.source import RowSource
 from ..errors import DataError, ParameterError
 from ..feature_map import FeatureMap
@@ -124,7 +124,7 @@ def public_table(
         files = isinstance(table, FileSource)  # they name their target themselves
         source, bounds = mapped_source(bounds, table, None if files else target), bounds.bounds()
     else:
-        source = as_source(table, target)
+        source = open_rows(table, target)
     features, values = _all_rows(source)
     if len(values) < source.n_features + 3:
         raise DataError(
