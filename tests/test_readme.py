@@ -42,7 +42,7 @@ def test_the_python_example_runs_and_finds_what_it_says(tmp_path):
 def walk_through(tmp_path_factory):
     """The folder after all commands of the README have run there, and what each printed."""
     from dpols.cli.demo import write_csv
-    from dpols.synthetic import STAFF_DECLARED, staff
+    from dpols.cli.demo_data import STAFF_DECLARED, staff
 
     folder = tmp_path_factory.mktemp("demo-output")
     write_csv(folder / "staff.csv", staff(3000, seed=0))

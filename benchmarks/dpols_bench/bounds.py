@@ -9,7 +9,7 @@ import numpy as np
 
 from dpols.data import Bounds
 from dpols.estimators import PrivateLinearRegression
-from dpols.paid_bounds import PaidBounds
+from dpols.side_releases.paid_bounds import PaidBounds
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -41,7 +41,7 @@ WAYS: dict[str, Bounds | PaidBounds] = {
 
 
 def skewed_columns(n_rows: int) -> tuple[Array, Array]:
-    """Return money, years, a flag, a score and gains that are mostly zero; the target has noise of std 2000."""
+    """Return money, years, a flag, a score and gains that are mostly zero; the target's noise has spread 2000."""
     rng = np.random.default_rng(0)
     income, year = rng.lognormal(9.0, 1.0, n_rows), rng.uniform(1950.0, 2010.0, n_rows)
     flag, score = rng.integers(0, 2, n_rows).astype(float), rng.normal(0.0, 1.0, n_rows)

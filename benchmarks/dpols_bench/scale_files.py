@@ -124,7 +124,7 @@ def in_new_process(work: Callable[..., Any], *args: Any) -> Any:
 
 
 def decode(source: FileSource) -> int:
-    """Decode the columns of a source on all cores and return the number of rows; nothing is made of them."""
+    """Decode the columns of a source on all cores and return the number of rows; nothing is computed from them."""
     return sum(map_blocks(_decoded, source.tasks))
 
 

@@ -1,6 +1,6 @@
 """Differentially private linear regression with exact accounting.
 
-Start with `PrivateLinearRegression` and `Bounds`; `dpols.privacy` computes what releases cost.
+Start with `PrivateLinearRegression` and `Bounds`.
 """
 
 from importlib import import_module
@@ -9,104 +9,66 @@ from typing import TYPE_CHECKING, Any
 from .versions import __version__
 
 if TYPE_CHECKING:
-    from . import privacy
+    from . import errors, privacy, theory
     from .data import Bounds, read
-    from .errors import BudgetExceeded, DpolsError
     from .estimators import PrivateLinearRegression
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
     from .formula import ols
     from .ledger import BudgetLedger
-    from .named_estimators import (
-        AdaptiveIHMRegression,
-        AdaSSPRegression,
-        BoostedAdaSSPRegression,
-        DPGDRegression,
-        DynamicLinMixRegression,
-        IHMRegression,
-        LinMixRegression,
-        SheffetRegression,
-    )
-    from .paid_bounds import PaidBounds
     from .planning import plan_accuracy, required_epsilon, required_rows
-    from .privacy import PrivacyBudget
     from .private_search import PrivateGridSearch
     from .report import PrivacyReport
+    from .side_releases.paid_bounds import PaidBounds
     from .sketching import PrivateSketch, release_sketch
 
-_HOME = {
-    **dict.fromkeys(
-        (
-            "AdaSSPRegression",
-            "AdaptiveIHMRegression",
-            "BoostedAdaSSPRegression",
-            "DPGDRegression",
-            "DynamicLinMixRegression",
-            "IHMRegression",
-            "LinMixRegression",
-            "SheffetRegression",
-        ),
-        ".named_estimators",
-    ),
-    "Bounds": ".data",
-    "BudgetLedger": ".ledger",
-    **dict.fromkeys(("BudgetExceeded", "DpolsError"), ".errors"),
-    **dict.fromkeys(("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"), ".feature_map"),
-    "PaidBounds": ".paid_bounds",
-    "PrivacyBudget": ".privacy",
-    "PrivacyReport": ".report",
-    "PrivateLinearRegression": ".estimators",
-    "PrivateGridSearch": ".private_search",
-    "PrivateSketch": ".sketching",
-    "ols": ".formula",
-    **dict.fromkeys(("plan_accuracy", "required_epsilon", "required_rows"), ".planning"),
-    "read": ".data",
-    "release_sketch": ".sketching",
-}
-
 __all__ = [
-    "AdaSSPRegression",
-    "AdaptiveIHMRegression",
-    "BoostedAdaSSPRegression",
-    "Bounds",
-    "BudgetExceeded",
-    "BudgetLedger",
-    "CategoricalColumn",
-    "DPGDRegression",
-    "DpolsError",
-    "DynamicLinMixRegression",
-    "Factor",
-    "FeatureMap",
-    "IHMRegression",
-    "LinMixRegression",
-    "NumericColumn",
-    "PaidBounds",
-    "PrivacyBudget",
-    "PrivacyReport",
-    "PrivateGridSearch",
-    "PrivateLinearRegression",
-    "PrivateSketch",
-    "SheffetRegression",
+    "Bounds",  # every fit needs ranges that are public knowledge
+    "BudgetLedger",  # the budget that several fits share
+    "CategoricalColumn",  # declares a column of categories, for a FeatureMap
+    "Factor",  # a part of a product of columns, for a FeatureMap
+    "FeatureMap",  # turns raw columns into features by public knowledge alone
+    "NumericColumn",  # declares a column of numbers, for a FeatureMap
+    "PaidBounds",  # stands for Bounds where ranges are not known
+    "PrivacyReport",  # what a fit says of itself; reads reports back
+    "PrivateGridSearch",  # chooses among settings within one budget
+    "PrivateLinearRegression",  # the estimator
+    "PrivateSketch",  # a released sketch, and what can be computed from it
     "__version__",
-    "ols",
-    "plan_accuracy",
-    "privacy",
-    "read",
-    "release_sketch",
-    "required_epsilon",
-    "required_rows",
+    "errors",  # what to catch
+    "ols",  # the estimator by formula
+    "plan_accuracy",  # what accuracy to expect before any data is touched
+    "privacy",  # what releases cost
+    "read",  # opens rows in files
+    "release_sketch",  # releases a sketch of a whole table
+    "required_epsilon",  # which epsilon reaches an accuracy
+    "required_rows",  # how many rows reach an accuracy
+    "theory",  # what theorems promise
 ]
+
+_MODULES = ("errors", "privacy", "theory")
+_HOMES = {
+    ".data": ("Bounds", "read"),
+    ".estimators": ("PrivateLinearRegression",),
+    ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"),
+    ".formula": ("ols",),
+    ".ledger": ("BudgetLedger",),
+    ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),
+    ".private_search": ("PrivateGridSearch",),
+    ".report": ("PrivacyReport",),
+    ".side_releases.paid_bounds": ("PaidBounds",),
+    ".sketching": ("PrivateSketch", "release_sketch"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``import dpols`` stays light."""
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name], __name__), name)
-    elif name in ("privacy", "errors", "algorithms", "data", "reference", "theory"):
-        value = import_module(f".{name}", __name__)
-    else:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    globals()[name] = getattr(import_module(home, __name__), name)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -2,37 +2,31 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .data import ArraySource, Bounds, RowSource, as_source
-from .data.engines import ENGINES
-from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot, refuse_unread
-from .data.memory import real_numbers, unquoted
+from .data import Bounds, RowSource, open_rows
+from .data.kinds import refuse_unread
+from .data.memory import unquoted
+from .data.opening import column_names
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .errors import DataError, ModelFileError, NotPrivateWarning, ParameterError
+from .errors import ModelFileError, NotPrivateWarning, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .inference import Inference
-from .inferring import Inferring
+from .inference.inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
-from .model_file import model_bytes, read_model, write_model
-from .paid_bounds import PaidBounds
-from .plain_data import finite_number, text, tuple_of
 from .randomness import Witness
 from .report import PrivacyReport
+from .side_releases.paid_bounds import PaidBounds
+from .storage.model_file import model_bytes, read_model, write_model
+from .storage.plain_data import finite_number, text, tuple_of
 
 
 class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
@@ -255,7 +249,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         """Return rows to predict for as numbers, with a column for each coefficient."""
         check_is_fitted(self)
         refuse_unread(X)
-        if isinstance(getattr(self, "unit", None), str) and self.unit in _names_in(X):
+        if isinstance(self.unit, str) and self.unit in column_names(X):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
@@ -284,7 +278,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         return tags
 
     def _request(self, groups: Any = None) -> Request:
-        unit, most = getattr(self, "unit", None), getattr(self, "max_rows_per_unit", None)
+        unit, most = self.unit, self.max_rows_per_unit
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
         if (unit is None and groups is None) != (most is None):
@@ -295,7 +289,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             epsilon=self.epsilon,
             delta=self.delta,
             bounds=self.bounds,
-            feature_map=getattr(self, "feature_map", None),  # the estimators of one method have none
+            feature_map=self.feature_map,
             fit_intercept=bool(self.fit_intercept),
             method=self.method,
             arithmetic=self.arithmetic,
@@ -305,62 +299,30 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             bad_rows=self.bad_rows,
             unit=None if most is None else str("unit of groups" if unit is None else unit),
             rows_per_unit=1 if most is None else checked_max_rows(most),
-            count_clipped=bool(getattr(self, "count_clipped", False)),
+            count_clipped=bool(self.count_clipped),
             inference=self.inference,
         )
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
         """Return the source of rows, of which only so many of each unit are used where there are units."""
-        unit = getattr(self, "unit", None)
-        if unit is None and groups is None:
+        if self.unit is None and groups is None:
             return self._source(X, y)
-        ids = unit_column(X, unit) if groups is None else groups
-        source = self._source(X if unit is None else without_column(X, unit), y)
+        ids = unit_column(X, self.unit) if groups is None else groups
+        source = self._source(X if self.unit is None else without_column(X, self.unit), y)
         return source_of_units(source, ids, max_rows=request.rows_per_unit, bad_rows=request.bad_rows)
 
     def _source(self, X: Any, y: Any) -> RowSource:
-        """Turn the arguments of ``fit`` into a source of rows, as scikit-learn validates them."""
-        refuse_one_shot(X)
-        feature_map: FeatureMap | None = getattr(self, "feature_map", None)
-        if feature_map is not None:
-            source = mapped_source(feature_map, X, y)
-            self.n_features_in_ = len(feature_map.raw_columns)
-            self.feature_names_in_ = np.array(feature_map.raw_columns, dtype=object)
+        """Open the arguments of ``fit``, and remember the number and names of their columns as scikit-learn does."""
+        if self.feature_map is not None:
+            source = mapped_source(self.feature_map, X, y)
+            self.n_features_in_ = len(self.feature_map.raw_columns)
+            self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
             return source
-        if is_source(X):
-            if getattr(X, "target", "") is None:
-                raise DataError("X has no target; name its column, as in dpols.read(path, target=...).")
-            return self._remember(as_source(X, y), names=X.columns)
-        if y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. "
-                "Pass the targets, or the name of their column where X is a table."
-            )
-        if library_of(X) in ENGINES or is_stream(X):
-            source = as_source(X, y)
-            return self._remember(source, names=None if source.columns is None else _names_in(X))
-        if isinstance(y, str):
-            if not is_table(X):
-                raise DataError(f"y={y!r} names a column, but X is not a table; pass a table, or the targets as y.")
-            return self._remember(as_source(X, y), names=_names_in(X))
-        target = real_numbers(y, "y")
-        target = column_or_1d(check_array(target, ensure_2d=False, ensure_all_finite=False), warn=True)
-        if not is_table(X):
-            rows = validate_data(self, _matrix(X), dtype=(np.float64, np.float32), ensure_all_finite=False)
-            check_consistent_length(rows, target)
-            return ArraySource(rows, target.astype(np.float64, copy=False))
-        source = as_source(X, target)
-        if source.n_rows != len(target):
-            raise DataError(f"X has {source.n_rows} rows but y has {len(target)} values; they must be equal.")
-        return self._remember(source, names=_names_in(X))
-
-    def _remember(self, source: RowSource, names: Sequence[Any] | None) -> RowSource:
-        if source.n_rows < 1:
-            raise DataError("the table has no rows (0 sample(s)); at least one is required.")
+        source = open_rows(X, y)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)
         # Like scikit-learn, take names for names where all of them are strings.
-        if names is not None and all(isinstance(name, str) for name in names):
+        if source.columns is not None and all(isinstance(name, str) for name in column_names(X)):
             self.feature_names_in_ = np.array(source.columns, dtype=object)
         return source
 
@@ -381,20 +343,3 @@ def _unchanged_by_failure(estimator: PrivateLinearRegression) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-def _names_in(table: Any) -> list[Any]:
-    return list(getattr(table, "column_names", getattr(table, "columns", ())))
-
-
-def _matrix(X: Any) -> Any:
-    """Refuse what is not a matrix of numbers, without quoting it; leave sparse ones and frames to scikit-learn."""
-    if hasattr(X, "toarray") or hasattr(X, "__dataframe__"):
-        return X
-    array = real_numbers(X, "X")
-    if array.ndim < 2:
-        raise DataError(
-            f"Expected 2D array, got {array.ndim}D array instead: X must have rows and columns. Reshape your data "
-            "with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one row."
-        )
-    return array

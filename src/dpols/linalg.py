@@ -42,9 +42,9 @@ def inverse_symmetric(matrix: Array) -> Array:
 def inverse_under_noise(matrix: Array, noise: float) -> tuple[Array, Array, Array]:
     """Return eigenvalues and eigenvectors of a noisy matrix, and the eigenvalues of an inverse of what lies below it.
 
-    The noise is symmetric and Gaussian, of std ``noise`` on the diagonal and half the variance beside it. It spreads
-    eigenvalues, and so enlarges the inverse, by a factor of 1 + noise^2 (trace(inverse) / value + 1 / value^2) / 2 in
-    second order, which is divided out. Eigenvalues below ``noise`` are taken for that.
+    The noise is symmetric and Gaussian, of standard deviation ``noise`` on the diagonal and half the variance beside
+    it. It spreads eigenvalues, and so enlarges the inverse, by a factor of 1 + noise^2 (trace(inverse) / value + 1 /
+    value^2) / 2 in second order, which is divided out. Eigenvalues below ``noise`` are taken for that.
     """
     values, vectors = np.linalg.eigh(matrix)
     certain = np.maximum(values, max(noise, np.finfo(float).tiny))

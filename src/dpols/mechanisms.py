@@ -1,7 +1,7 @@
 """From exact statistics to released values: the one place that adds noise, and that records what it did.
 
 Everything that leaves a run passes a `Channel`. It knows each statistic's sensitivity, scales the noise itself, and
-writes down a release for every value that it lets out, so that what is accounted is what happened. A channel carries
+writes down a release for every value that it releases, so that what is accounted is what happened. A channel carries
 one stream of bits per trial; released values have a leading trial axis. Whole-numbered statistics get noise that is
 exact in law (`dpols.exact`), others get floating-point noise.
 """
@@ -54,7 +54,7 @@ class MixedRows:
 
 
 class Channel:
-    """Lets noisy values out and keeps the list of releases."""
+    """Releases noisy values and keeps the list of releases."""
 
     def __init__(self, bits: Sequence[Bits]) -> None:
         self._bits = bits
@@ -101,7 +101,7 @@ class Channel:
         return self.gaussian(_eigenvalue(gram, which)[0], multiplier=multiplier)[:, 0]
 
     def certain_smallest_eigenvalue(self, gram: Statistic, *, multiplier: float, margin: float) -> Array:
-        """Release a lower bound on the smallest eigenvalue that fails with the probability of ``margin`` stds.
+        """Release a lower bound on the smallest eigenvalue: noisy, less ``margin`` standard deviations of the noise.
 
         The noisy value minus ``margin`` standard deviations, and never below 0.
         """
@@ -109,7 +109,7 @@ class Channel:
         noisy = self.gaussian(smallest, multiplier=multiplier)[:, 0]
         self._record(FailureAllowance(float(ndtr(-margin))))
         allowance = margin * multiplier * smallest.sensitivity + error
-        return np.maximum(noisy - allowance * smallest.unit, 0.0)
+        return np.maximum(noisy - allowance * smallest.step, 0.0)
 
     def mix_gram(self, gram: Statistic, *, rows: int, floor: float, certain: Array | None = None) -> Mixed:
         """Release the Gram matrix of ``rows`` independent rows of law N(0, gram + shift I).
@@ -123,11 +123,11 @@ class Channel:
             lifts = _whole_numbered_shifts(gram, floor, known)
             pairs = zip(lifts, self._bits, strict=True)
             sketches = np.stack([_whole_numbered_sketch(gram.value, lift, rows, bits) for lift, bits in pairs])
-            return Mixed(sketches * gram.unit, np.array([float(lift) for lift in lifts]) * gram.unit)
+            return Mixed(sketches * gram.step, np.array([float(lift) for lift in lifts]) * gram.step)
         shift = np.maximum(floor * gram.sensitivity - known, 0.0)
         d = len(gram.value)
         half = self._root(gram, shift) @ np.stack([_standard_wishart_factor(rows, d, bits) for bits in self._bits])
-        return Mixed(half @ half.swapaxes(-1, -2) * gram.unit, shift * gram.unit)
+        return Mixed(half @ half.swapaxes(-1, -2) * gram.step, shift * gram.step)
 
     def mix_rows(self, gram: Statistic, *, rows: int, floor: float, certain: Array | None = None) -> MixedRows:
         """Release ``rows`` independent rows of law N(0, gram + shift I) themselves; the shift is that of `mix_gram`.
@@ -142,15 +142,15 @@ class Channel:
             rounded_sketch(gram.value, shift=lift, rows=rows, grid_exponent=_ROW_GRID, bits=bits)
             for lift, bits in zip(lifts, self._bits, strict=True)
         ]
-        grid = float(2.0**_ROW_GRID * np.sqrt(gram.unit))
+        grid = float(2.0**_ROW_GRID * np.sqrt(gram.step))
         return MixedRows(
             rows=np.stack([sketch.astype(np.float64) for sketch in drawn]) * grid,
-            shift=np.array([float(lift) for lift in lifts]) * gram.unit,
+            shift=np.array([float(lift) for lift in lifts]) * gram.step,
             grid=grid,
         )
 
     def _record(self, release: Release) -> None:
-        """Write down a release before anything of it is let out."""
+        """Write down a release before anything of it is released."""
         announce_release(self._bits)
         self._releases.append(release)
 
@@ -164,7 +164,7 @@ class Channel:
             )
         self._record(MixingRelease(rows, floor))
         one_row = gram.sensitivity / gram.rows_at_once
-        return np.full(self.trials, one_row) if certain is None else np.asarray(certain / gram.unit)
+        return np.full(self.trials, one_row) if certain is None else np.asarray(certain / gram.step)
 
     def _root(self, gram: Statistic, shift: Array) -> Array:
         """Return a root of gram + shift I for each trial; sketches of one matrix share it."""
@@ -175,7 +175,7 @@ class Channel:
         return last[2]
 
     def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
-        """Return each trial's noise of std ``factor * multiplier`` times the sensitivity, in the statistic's units."""
+        """Return each trial's noise in steps, of standard deviation ``factor * multiplier`` times the sensitivity."""
         if statistic.exact:
             scale = Fraction(factor) * Fraction(multiplier) * int(statistic.sensitivity)
             return np.stack([rounded_gaussian(scale, shape, bits=bits) for bits in self._bits])
@@ -193,14 +193,14 @@ def _with_room(values: Array) -> Array:
 
 def _in_units(statistic: Statistic, noisy: Array) -> Array:
     """Return noisy values, of which the first axis is that of trials, as real numbers."""
-    unit = np.reshape(statistic.unit, (-1,) + (1,) * (noisy.ndim - 1))
-    return np.asarray(noisy.astype(np.float64) * unit)
+    step = np.reshape(statistic.step, (-1,) + (1,) * (noisy.ndim - 1))
+    return np.asarray(noisy.astype(np.float64) * step)
 
 
 def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
     """Return an extreme eigenvalue and by how many units it may be off, a public number."""
     if not gram.exact:
-        return Statistic(np.array([extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.unit), 0.0
+        return Statistic(np.array([extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.step), 0.0
     lower, upper = certified_eigenvalue(gram.value, which)
     error = _EIGENVALUE_ERROR * gram.sensitivity
     nearest = round(0.5 * lower + 0.5 * upper)
@@ -209,7 +209,7 @@ def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
             "an eigenvalue cannot be certified in double precision; use arithmetic='float' for so many rows."
         )
     # The true eigenvalue moves by the Gram matrix's sensitivity, each certified value is off by at most half the error.
-    return Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.unit), error
+    return Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.step), error
 
 
 def _whole_numbered_shifts(gram: Statistic, floor: float, known: Array) -> list[int]:

@@ -94,7 +94,7 @@ class WatchedBits:
 
 
 def announce_release(bits: Sequence[Bits]) -> None:
-    """Tell the witnesses of some streams that something is about to be let out, whether or not it takes a word."""
+    """Tell the witnesses of some streams that something is about to be released, whether or not it takes a word."""
     for stream in bits:
         if isinstance(stream, WatchedBits):
             stream.witness.released = True

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .data import BoundedRows, Bounds, RowMap, RowSource, as_source
+from .data import BoundedRows, Bounds, RowMap, RowSource, open_rows
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
 from .ledger import BudgetLedger, as_ledger
@@ -35,7 +35,8 @@ from .privacy import (
 )
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
-from .report import _ARITHMETIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
+from .report import ReleaseLine, release_lines
+from .report.privacy_report import _ARITHMETIC, _RELATIONS
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -321,7 +322,7 @@ class SketchReport:
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data["asked"] = asdict(self.asked)
         data["columns"] = list(self.columns)
-        data["lines"] = [_line_to_dict(line) for line in self.lines]
+        data["lines"] = [line.to_dict() for line in self.lines]
         data["bounds"] = [list(pair) for pair in self.bounds]
         data["assumed_public"] = list(self.assumed_public)
         data["private"] = self.private
@@ -389,7 +390,7 @@ def _source(table: Any) -> RowSource:
         raise DataTypeError("a sparse table cannot be sketched; pass table.toarray().")
     if table is None or isinstance(table, str):
         raise DataTypeError(f"table={table!r} must be an array or a pandas, polars or pyarrow table.")
-    source = as_source(table, None)
+    source = open_rows(table, with_target=False)
     if isinstance(getattr(source, "target", None), str):
         raise DataError("a sketch has no target, but the source names one; open it without, and it is sketched too.")
     if source.n_rows < 1 or source.n_features < 1:

@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 from .errors import ModelFileError
 from .ledger import BudgetLedger, Entry
-from .model_file import FORMAT, read_with_checksum
 from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
+from .storage.model_file import FORMAT, read_with_checksum
 
 _IN_A_PAGE = re.compile(r'<script type="application/json" id="privacy-report">(.*?)</script>', re.DOTALL)
 _ROUNDING = 1e-6  # relative; versions of libraries differ in less

@@ -1,25 +1,24 @@
-"""Planning a method next to paid releases: all of it together meets the budget, and hardly falls short of it."""
+"""Planning a method next to side releases: all of it together meets the budget, and hardly falls short of it."""
 
 import math
 
 import numpy as np
 import pytest
 
-from dpols import PrivacyBudget
 from dpols.algorithms import ALGORITHMS, StagedPlan
-from dpols.algorithms.alongside import (
-    budget_of_paid,
+from dpols.data import ArraySource, BoundedRows, Bounds
+from dpols.errors import BudgetExceeded, CalibrationError, ParameterError
+from dpols.privacy import GaussianRelease, Neighbours, PrivacyBudget, epsilon_of
+from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.randomness import streams
+from dpols.side_releases.alongside import (
+    budget_of_sides,
     joint_certified_delta,
     joint_planned_epsilon,
     joint_spent_epsilon,
     plan_alongside,
     release_worth,
 )
-from dpols.data import ArraySource, BoundedRows, Bounds
-from dpols.errors import BudgetExceeded, CalibrationError, ParameterError
-from dpols.privacy import GaussianRelease, Neighbours, epsilon_of
-from dpols.privacy.gaussian import gaussian_multiplier
-from dpols.randomness import streams
 
 SIZE = {"n_rows": 10_000, "n_features": 5}
 STAGED = ("ihm-adaptive", "linmix-dynamic")
@@ -27,7 +26,7 @@ every_method = pytest.mark.parametrize("name", sorted(ALGORITHMS))
 every_accounting = pytest.mark.parametrize("accounting", ["exact", "paper"])
 
 
-def paid_of(budget: PrivacyBudget, *shares: float) -> tuple[GaussianRelease, ...]:
+def sides_of(budget: PrivacyBudget, *shares: float) -> tuple[GaussianRelease, ...]:
     return tuple(release_worth(budget, share) for share in shares)
 
 
@@ -38,23 +37,23 @@ def paid_of(budget: PrivacyBudget, *shares: float) -> tuple[GaussianRelease, ...
 )
 @pytest.mark.parametrize("shares", [(0.01,), (0.1, 0.1), (0.6,)], ids=str)
 def test_the_joint_cost_meets_the_budget_and_exactly_accounted_hardly_falls_short(name, accounting, budget, shares):
-    paid = paid_of(budget, *shares)
-    plan = plan_alongside(ALGORITHMS[name], budget, paid, accounting=accounting, **SIZE)
-    joint = joint_planned_epsilon(plan, paid, budget)
+    sides = sides_of(budget, *shares)
+    plan = plan_alongside(ALGORITHMS[name], budget, sides, accounting=accounting, **SIZE)
+    joint = joint_planned_epsilon(plan, sides, budget)
     assert isinstance(plan, StagedPlan) == (name in STAGED)
     if name in STAGED:
-        apart = epsilon_of(paid, 0.5 * budget.delta) + sum(part.epsilon for part in plan.stage_budgets)
+        apart = epsilon_of(sides, 0.5 * budget.delta) + sum(part.epsilon for part in plan.stage_budgets)
         np.testing.assert_allclose(joint, apart, rtol=1e-8)
         assert 0.5 * budget.delta + sum(part.delta for part in plan.stage_budgets) <= budget.delta
     else:
-        assert joint == epsilon_of((*paid, *plan.releases), budget.delta)
+        assert joint == epsilon_of((*sides, *plan.releases), budget.delta)
     assert joint <= budget.epsilon
     if accounting == "exact":
         assert joint >= (1.0 - 1e-6) * budget.epsilon
 
 
 @every_method
-def test_without_paid_releases_the_plan_is_the_methods_own(name):
+def test_without_side_releases_the_plan_is_the_methods_own(name):
     budget = PrivacyBudget(1.0, 1e-6)
     plan = plan_alongside(ALGORITHMS[name], budget, (), **SIZE)
     assert plan == ALGORITHMS[name].plan(budget, **SIZE)
@@ -63,41 +62,41 @@ def test_without_paid_releases_the_plan_is_the_methods_own(name):
 @pytest.mark.parametrize("name", ["whitened", "adassp", "boosted-adassp", "dp-gd"])
 def test_gaussian_methods_get_exactly_the_rest_of_the_squared_budget(name):
     budget = PrivacyBudget(1.0, 1e-6)
-    plan = plan_alongside(ALGORITHMS[name], budget, paid_of(budget, 0.2, 0.1), **SIZE)
+    plan = plan_alongside(ALGORITHMS[name], budget, sides_of(budget, 0.2, 0.1), **SIZE)
     squared = math.fsum(release.multiplier**-2 for release in plan.releases)
     np.testing.assert_allclose(squared * gaussian_multiplier(budget) ** 2, 0.7, rtol=1e-6)
 
 
 @every_method
-def test_more_paid_leaves_less_for_the_method(name):
+def test_more_beside_leaves_less_for_the_method(name):
     budget = PrivacyBudget(1.0, 1e-6)
-    left = [plan_alongside(ALGORITHMS[name], budget, paid_of(budget, s), **SIZE).budget for s in (0.05, 0.2, 0.5)]
+    left = [plan_alongside(ALGORITHMS[name], budget, sides_of(budget, s), **SIZE).budget for s in (0.05, 0.2, 0.5)]
     assert budget.epsilon > left[0].epsilon > left[1].epsilon > left[2].epsilon
 
 
 def test_a_share_is_a_share_of_the_squared_mu():
     budget = PrivacyBudget(2.0, 1e-7)
     shares = (0.3, 0.5, 0.2)
-    assert epsilon_of(paid_of(budget, *shares), budget.delta) == pytest.approx(2.0, rel=1e-8)
+    assert epsilon_of(sides_of(budget, *shares), budget.delta) == pytest.approx(2.0, rel=1e-8)
     with pytest.raises(ParameterError, match="share"):
         release_worth(budget, 1.0)
 
 
 @every_method
-def test_paid_releases_that_take_everything_are_refused(name):
+def test_side_releases_that_take_everything_are_refused(name):
     budget = PrivacyBudget(1.0, 1e-6)
     with pytest.raises(CalibrationError, match="smaller share"):
-        plan_alongside(ALGORITHMS[name], budget, paid_of(budget, 0.7, 0.7), **SIZE)
+        plan_alongside(ALGORITHMS[name], budget, sides_of(budget, 0.7, 0.7), **SIZE)
 
 
-def test_parts_that_are_added_up_are_refused_where_the_paid_one_leaves_nothing():
+def test_parts_that_are_added_up_are_refused_where_the_side_one_leaves_nothing():
     budget = PrivacyBudget(1.0, 1e-6)
-    paid = paid_of(budget, 0.95)
-    assert epsilon_of(paid, budget.delta) < 1.0 < epsilon_of(paid, 0.5 * budget.delta)
+    sides = sides_of(budget, 0.95)
+    assert epsilon_of(sides, budget.delta) < 1.0 < epsilon_of(sides, 0.5 * budget.delta)
     with pytest.raises(CalibrationError, match="joint accounting"):
-        plan_alongside(ALGORITHMS["linmix-dynamic"], budget, paid, **SIZE)
+        plan_alongside(ALGORITHMS["linmix-dynamic"], budget, sides, **SIZE)
     with pytest.raises(CalibrationError, match="joint accounting"):
-        budget_of_paid(budget, paid)
+        budget_of_sides(budget, sides)
 
 
 def fitted(name: str, plan):
@@ -113,22 +112,22 @@ def fitted(name: str, plan):
 def test_what_was_recorded_costs_what_was_planned_and_is_certified(name, relation):
     budget = PrivacyBudget(2.0, 1e-5)
     steps = budget.for_zero_out(relation)
-    paid = paid_of(steps, 0.1, 0.1)
-    plan = plan_alongside(ALGORITHMS[name], steps, paid, **SIZE)
+    sides = sides_of(steps, 0.1, 0.1)
+    plan = plan_alongside(ALGORITHMS[name], steps, sides, **SIZE)
     fit = fitted(name, plan)
-    spent = joint_spent_epsilon(plan, fit, paid, budget, relation=relation)
-    assert spent == joint_planned_epsilon(plan, paid, budget, relation=relation)
+    spent = joint_spent_epsilon(plan, fit, sides, budget, relation=relation)
+    assert spent == joint_planned_epsilon(plan, sides, budget, relation=relation)
     assert 0.99 * budget.epsilon <= spent <= budget.epsilon
-    assert joint_certified_delta(plan, fit, paid, budget, relation=relation) <= budget.delta
+    assert joint_certified_delta(plan, fit, sides, budget, relation=relation) <= budget.delta
 
 
 @every_method
 def test_a_release_that_was_not_planned_is_found(name):
     budget = PrivacyBudget(2.0, 1e-5)
-    paid = paid_of(budget, 0.1)
-    plan = plan_alongside(ALGORITHMS[name], budget, paid, **SIZE)
+    sides = sides_of(budget, 0.1)
+    plan = plan_alongside(ALGORITHMS[name], budget, sides, **SIZE)
     fit = fitted(name, plan)
-    twice = paid * 2
+    twice = sides * 2
     assert joint_spent_epsilon(plan, fit, twice, budget) > budget.epsilon
     with pytest.raises(BudgetExceeded):
         joint_certified_delta(plan, fit, twice, budget)

@@ -180,7 +180,7 @@ def test_more_epsilon_or_delta_never_means_more_noise(method, accounting, epsilo
 
 
 def test_the_published_boosted_program_would_fail_that():
-    """It uses mu itself for the noise std."""
+    """It uses mu itself for the noise standard deviation."""
     published = [1.0 / gaussian_multiplier(PrivacyBudget(epsilon, 1e-6)) for epsilon in (0.1, 1.0, 10.0)]
     assert published == sorted(published)
     ours = [plan_of("boosted-adassp", epsilon).gradient_multiplier for epsilon in (0.1, 1.0, 10.0)]

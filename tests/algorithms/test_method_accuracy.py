@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from method_problems import ACCOUNTED, bounded, easy_problem, loss, plan_of
+from nonprivate import minimum_norm_least_squares
 
 from dpols.algorithms import ALGORITHMS
 from dpols.randomness import streams
-from dpols.reference import minimum_norm_least_squares
 
 # A sketch costs about d / k of the loss by itself, and few steps of gradient descent do not reach the optimum.
 PATIENT = {

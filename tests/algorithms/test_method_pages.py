@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_named_estimators import NAMED
+
+from dpols.algorithms import ALGORITHMS
 
 ROOT = Path(__file__).parents[2]
 METHODS_PAGE = ROOT / "docs" / "methods.md"
 ADDING_PAGE = ROOT / "docs" / "add_an_algorithm.md"
+METHODS = [name for name in ALGORITHMS if name != "adaptive"]  # which has a page of its own
 SHOWN = [ROOT / "src" / "dpols" / "algorithms" / name for name in ("dp_gd.py", "__init__.py")]
 
 
@@ -18,20 +20,20 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("method", NAMED)
-def test_every_method_has_its_section_and_its_estimator_is_named(method):
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_its_section(method):
     text = METHODS_PAGE.read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## [^\n]*`{method}`\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
     for word in ("*Releases*", "*Costs*", "*Reference*"):
         assert word in section
-    assert f"| `{method}` | `{NAMED[method].__name__}` |" in text
+    assert f"| `{method}` | " in text
 
 
 def test_the_example_runs(tmp_path):
     (example,) = blocks(METHODS_PAGE)
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    assert [method for method in NAMED if method not in done.stdout] == []
+    assert [method for method in METHODS if method not in done.stdout] == []
 
 
 def test_shown_code_is_the_code():

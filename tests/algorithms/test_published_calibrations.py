@@ -60,7 +60,7 @@ def test_dp_gd_has_the_papers_noise_for_replaced_rows(epsilon, delta, d):
     log_term = math.log(1.0 / delta)
     sigma = math.sqrt(2.0 * T) * C / (n * (math.sqrt(epsilon + log_term) - math.sqrt(log_term)))
     assert plan.gradient_multiplier * C / n == pytest.approx(sigma, rel=1e-9)
-    # At half the std, which is what zero-out neighbours need, the bound still holds.
+    # At half the standard deviation, which is what zero-out neighbours need, the bound still holds.
     rho = T / (2.0 * (0.5 * plan.gradient_multiplier) ** 2)
     assert rho + 2.0 * math.sqrt(rho * log_term) == pytest.approx(epsilon, rel=1e-9)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from method_problems import easy_problem, loss
+from nonprivate import iterative_hessian_sketch, minimum_norm_least_squares, sketch_and_solve
 
 from dpols.errors import ParameterError
-from dpols.reference import iterative_hessian_sketch, minimum_norm_least_squares, sketch_and_solve
 
 
 def test_least_squares_is_the_minimum_norm_solution():

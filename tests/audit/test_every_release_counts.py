@@ -5,27 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS
 from dpols.audit.tape import run_on_tape
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Mixed
+from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
 
 N_ROWS, WIDTH = 400, 3
 
 
 def changed(call):
-    """The call, had it let out something else; rules with thresholds do not notice every change, so there are three."""
-    value = call.let_out
+    """The call, had it returned something else, in three ways: rules with thresholds do not notice every change."""
+    value = call.returned
     if isinstance(value, Mixed):
-        return [replace(call, let_out=Mixed(1.5 * value.gram, value.shift))]
+        return [replace(call, returned=Mixed(1.5 * value.gram, value.shift))]
     far = 1000.0 * (1.0 + np.abs(value))
-    return [replace(call, let_out=other) for other in (value + far, value - far, value + np.cumsum(far, axis=-1))]
+    return [replace(call, returned=other) for other in (value + far, value - far, value + np.cumsum(far, axis=-1))]
 
 
 def same(first, second):
-    """Whether two runs let out and returned the same, shifts and units included."""
+    """Whether two runs released and returned the same, shifts and steps included."""
     one, other = first.result, second.result
     return (
         [call.path for call in first.calls] == [call.path for call in second.calls]

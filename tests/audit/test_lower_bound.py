@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, wishart
 
-from dpols import PrivacyBudget, mechanisms
+from dpols import mechanisms
 from dpols.algorithms import ihm
 from dpols.audit import audit, epsilon_lower_bound
 from dpols.audit.evidence import error_rates
@@ -21,7 +21,7 @@ from dpols.audit.tape import run_on_tape
 from dpols.audit.trade_off import curve_of_guarantee, curve_of_releases
 from dpols.errors import ParameterError
 from dpols.mechanisms import Channel
-from dpols.privacy import GaussianRelease, MixingRelease, delta_of, gaussian_delta
+from dpols.privacy import GaussianRelease, MixingRelease, PrivacyBudget, delta_of, gaussian_delta
 from dpols.randomness import SeededBits
 from dpols.statistics import clipped_gradient, gram
 
@@ -77,12 +77,12 @@ def test_too_few_or_unequal_runs_are_refused(first, second):
 
 def density(call, side, trial):
     """The log density of one release by scipy, with the data of one side."""
-    value, unit = side.statistic.value.astype(float), side.statistic.unit
+    value, step = side.statistic.value.astype(float), side.statistic.step
     if call.mechanism == "mix_gram":
-        parameter = value * unit + call.shift[trial] * np.eye(len(value))
+        parameter = value * step + call.shift[trial] * np.eye(len(value))
         return wishart.logpdf(call.released[trial], call.declared["rows"], parameter)
-    stddev = call.declared["multiplier"] * side.statistic.sensitivity * unit
-    centre, released = value * unit, call.released[trial]
+    stddev = call.declared["multiplier"] * side.statistic.sensitivity * step
+    centre, released = value * step, call.released[trial]
     if call.mechanism == "symmetric_gaussian":
         upper = np.triu_indices(len(value))
         variances = np.where(upper[0] == upper[1], 1.0, 0.5) * stddev**2

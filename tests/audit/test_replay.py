@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
 from dpols.audit.tape import MECHANISMS
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Channel
-from dpols.privacy import GaussianRelease
+from dpols.privacy import GaussianRelease, PrivacyBudget
 from dpols.randomness import SeededBits, streams
 from dpols.statistics import Statistic, clipped_gradient, gram
 
@@ -121,7 +121,7 @@ def test_the_longest_row_attains_what_is_declared():
 
 
 def test_every_way_out_of_a_channel_is_on_tape():
-    """A way out is a mechanism of the tape or made of them; a new one needs a rule for what its input may move."""
+    """A way out is a mechanism of the tape or calls them; a new one needs a rule for what its input may move."""
     made_of_mechanisms = {"eigenvalue", "certain_smallest_eigenvalue"}
     ways_out = {name for name, value in vars(Channel).items() if callable(value) and not name.startswith("_")}
     assert ways_out == {*MECHANISMS, *made_of_mechanisms}
@@ -185,7 +185,7 @@ def test_a_sensitivity_below_the_actual_change_is_seen(arithmetic, statistic, sh
     def program(rows, bits):
         channel = Channel(bits)
         true = gram(rows) if statistic == "gram" else clipped_gradient(rows, np.zeros((1, 2)), residual_bound=1.0)
-        stated = Statistic(true.value, float(int(share * true.sensitivity)) or share, true.unit)
+        stated = Statistic(true.value, float(int(share * true.sensitivity)) or share, true.step)
         way_out = channel.symmetric_gaussian if statistic == "gram" else channel.gaussian
         return Result(way_out(stated, multiplier=2.0), channel.releases)
 

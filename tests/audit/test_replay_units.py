@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_replay import BUDGETS, OPTIONS, WIDTH, all_bits, numbers
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
 from dpols.data import ArraySource, BoundedRows
 from dpols.data.units import source_of_units
 from dpols.mechanisms import Channel
+from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
 from dpols.statistics import gram
 
@@ -145,4 +146,4 @@ def test_rows_beyond_the_number_of_a_unit_add_nothing():
     assert source.n_rows == 9
     np.testing.assert_array_equal(by_units.value, plain.value)
     assert by_units.sensitivity == 2 * plain.sensitivity
-    assert by_units.unit == plain.unit / 2
+    assert by_units.step == plain.step / 2

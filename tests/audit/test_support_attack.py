@@ -11,11 +11,11 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ihm
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Channel
-from dpols.privacy import MixingRelease, epsilon_of
+from dpols.privacy import MixingRelease, PrivacyBudget, epsilon_of
 from dpols.randomness import SeededBits
 from dpols.statistics import clipped_gradient, gram
 

@@ -7,9 +7,9 @@ import pytest
 
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
-from dpols.bounds_advice import COUNTS_NAME, room_for_width
 from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
 from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.side_releases.bounds_advice import COUNTS_NAME, room_for_width
 
 
 def rows(n=20_000, seed=0):
@@ -28,7 +28,7 @@ def test_tight_bounds_are_found_by_counting():
     assert "'x1'" in said
     assert "above the upper bound" in said
     share = float(said.split("about ")[1].split("%")[0])
-    assert abs(share - 15.9) < 2.0  # a normal exceeds one std so often
+    assert abs(share - 15.9) < 2.0  # a normal exceeds one standard deviation so often
     assert "Advice" in found.to_text()
 
 

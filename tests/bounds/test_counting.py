@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols.counting import UnboundedRows, norm_counts, value_counts
 from dpols.data import ArraySource, BoundedRows, Bounds
 from dpols.data.units import source_of_units
 from dpols.errors import DataError
+from dpols.side_releases.counting import UnboundedRows, norm_counts, value_counts
 
 EDGES = (np.array([-1.0, 0.0, 0.5, 1.0]), np.array([0.0, 1e-3, 1e3]), np.array([-1e9, -1.0, 1.0, 1e9]))
 numbers = st.one_of(
@@ -76,7 +76,7 @@ def test_the_declared_sensitivity_is_attained_and_not_larger(arithmetic):
         ),
         strict=True,
     ):
-        assert more.sensitivity * more.unit == pytest.approx(math.sqrt(k), rel=1e-6)
+        assert more.sensitivity * more.step == pytest.approx(math.sqrt(k), rel=1e-6)
         moved = math.dist(more.value.astype(float), less.value.astype(float))
         assert moved <= more.sensitivity
     first = value_counts(unbounded(table, arithmetic), EDGES)
@@ -92,11 +92,11 @@ def test_counts_are_those_of_numpy():
         np.histogram(np.clip(column, edges[0], np.nextafter(edges[-1], -np.inf)), edges)[0]
         for column, edges in zip(table.T, EDGES, strict=True)
     ]
-    np.testing.assert_array_equal(counted.value * counted.unit, np.concatenate(expected))
+    np.testing.assert_array_equal(counted.value * counted.step, np.concatenate(expected))
     norms = np.array([-math.inf, 0.0, 50.0, math.inf])
     by_norm = value_counts(unbounded(table, "exact"), (norms, EDGES[2]), by_norm=True)
     longer = (np.hypot(table[:, 0], table[:, 1]) > 50.0).sum()
-    np.testing.assert_array_equal((by_norm.value * by_norm.unit)[:3], (0, 5000 - longer, longer))
+    np.testing.assert_array_equal((by_norm.value * by_norm.step)[:3], (0, 5000 - longer, longer))
 
 
 @every_arithmetic
@@ -105,4 +105,4 @@ def test_bad_rows_are_refused_or_counted_nowhere(arithmetic):
     with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         value_counts(unbounded(table, arithmetic, bad_rows="raise"), EDGES)
     counted = value_counts(unbounded(table, arithmetic), EDGES)
-    assert (counted.value * counted.unit).sum() == 3
+    assert (counted.value * counted.step).sum() == 3

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols import Bounds, PaidBounds, PrivacyBudget, PrivateLinearRegression
+from dpols import Bounds, PaidBounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
-from dpols.algorithms.alongside import plan_alongside
 from dpols.audit.replay import replay_program, without_row
-from dpols.counting import UnboundedRows
 from dpols.data import ArraySource, BoundedRows
 from dpols.errors import BoundsError, BudgetExceeded, DataError
-from dpols.paid_bounds import release_bounds
-from dpols.privacy import epsilon_of
+from dpols.privacy import PrivacyBudget, epsilon_of
 from dpols.randomness import streams
+from dpols.side_releases.alongside import plan_alongside
+from dpols.side_releases.counting import UnboundedRows
+from dpols.side_releases.paid_bounds import release_bounds
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras

@@ -149,14 +149,16 @@ def test_public_numbers_tell_how_wide_bounds_may_be(dpols, bounds):
     done = dpols(*arguments, "--rows", 100_000, "--json")
     assert done.code == 0, done.err
     many = json.loads(done.out)
-    assert many["room_in_stds"] > 5.0
+    assert many["room_in_standard_deviations"] > 5.0
     assert many["advice"] == []
-    np.testing.assert_allclose(many["least_std_by_column"]["age"], 36.0 / many["room_in_stds"])
+    np.testing.assert_allclose(
+        many["least_standard_deviation_by_column"]["age"], 36.0 / many["room_in_standard_deviations"]
+    )
     few = json.loads(dpols(*arguments, "--rows", 50, "--json").out)
-    assert few["room_in_stds"] < 1.7
+    assert few["room_in_standard_deviations"] < 1.7
     assert "no bounds can help" in few["advice"][0]
     units = json.loads(dpols(*arguments, "--rows", 100_000, "--max-rows-per-unit", 4, "--json").out)
-    np.testing.assert_allclose(units["room_in_stds"], many["room_in_stds"] / 2.0)
+    np.testing.assert_allclose(units["room_in_standard_deviations"], many["room_in_standard_deviations"] / 2.0)
     shown = dpols(*arguments, "--rows", 100_000)
     assert "hours" in shown.out
-    assert "stds to either side" in shown.out
+    assert "standard deviations" in shown.out

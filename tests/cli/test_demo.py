@@ -3,7 +3,7 @@
 import pytest
 
 from dpols import PrivateLinearRegression
-from dpols.synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET, patients
+from dpols.cli.demo_data import PATIENTS_BOUNDS, PATIENTS_TARGET, patients
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpols import BudgetLedger, PrivateLinearRegression
-from dpols.cli import placed_file
+from dpols.storage import placed_file
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")

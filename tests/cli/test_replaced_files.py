@@ -8,8 +8,8 @@ import pytest
 
 from dpols import BudgetLedger, PrivateLinearRegression
 from dpols.errors import ParameterError
-from dpols.output_file import is_ledger
 from dpols.privacy import GaussianRelease
+from dpols.storage.output_file import is_ledger
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")

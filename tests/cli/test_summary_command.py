@@ -25,7 +25,7 @@ def model(dpols, noisy_csv, bounds, tmp_path):
     assert result.code == 0, result.err
     assert "Private least squares" in result.out
     assert "X'X, for intervals" in result.out  # among the releases
-    assert "std of the privacy noise" not in result.out  # one table of coefficients alone
+    assert "standard deviation of the noise" not in result.out  # one table of coefficients alone
     shown = " ".join(result.out.split())
     saved = json.loads(path.read_text())["content"]["report"]["coefficients"]
     assert any(f"furthest is {c['name']}, {c['value']:.5g} for" in shown for c in saved)

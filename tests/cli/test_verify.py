@@ -9,7 +9,7 @@ import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
 from dpols.errors import ModelFileError
-from dpols.model_file import write_model
+from dpols.storage.model_file import write_model
 from dpols.verification import verify_file, verify_report
 
 METHODS = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dpols import Bounds, DpolsError, PaidBounds, PrivateLinearRegression, randomness
-from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
+from dpols import Bounds, PaidBounds, PrivateLinearRegression, randomness
+from dpols.errors import BoundsError, DataError, DataTypeError, DpolsError, ParameterError
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
 RANGES = Bounds(features=[(-1.0, 1.0)] * 3, target=(-1.0, 2.0))

@@ -10,7 +10,7 @@ import pytest
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.errors import ModelFileError
-from dpols.model_file import FORMAT, VERSION, parsed_model, read_model, stamped, write_model
+from dpols.storage.model_file import FORMAT, VERSION, parsed_model, read_model, stamped, write_model
 
 BOUNDS = Bounds(features=[(-1.0, 1.0), (0.0, 2.0)], target=(-1.0, 5.0))
 

@@ -60,13 +60,13 @@ def test_the_text_says_all_that_matters():
         "500 rows, 3 coefficients",
         "16 x gradient X'clip(y - X theta)",
         "1 x X'X",
-        "Gaussian noise, std",
+        "Gaussian noise, standard deviation",
         "[-2, 3]",
         "[-4, 6]",
         "norm of a row, intercept included",
         "Assumed public",
         "intercept",
-        "privacy noise std",
+        "privacy noise standard deviation",
         "Verdict",
         "exact",
     ):
@@ -162,7 +162,7 @@ def test_equal_releases_of_one_name_share_a_line_in_the_order_of_their_first():
 @pytest.mark.parametrize(
     ("release", "words"),
     [
-        (GaussianRelease(2.5), "std 2.5 x sensitivity"),
+        (GaussianRelease(2.5), "standard deviation 2.5 x sensitivity"),
         (MixingRelease(7, 3.5), "7 sketch rows, floor 3.5"),
         (FailureAllowance(1e-9), "probability 1e-09"),
         (OpaqueRelease(0.5, 1e-7), "black box of"),
@@ -206,6 +206,6 @@ def test_all_errors_of_dpols_are_errors_of_python_too():
 def test_a_coefficient_of_unknown_noise_is_said_to_be_so():
     report = fit(method="ihm", options={"sketch_size": 3}).privacy_report_
     assert all(c.noise_stddev is None for c in report.coefficients)
-    assert "privacy noise std unknown" in str(report)
+    assert "privacy noise standard deviation unknown" in str(report)
     assert json.loads(report.to_json())["coefficients"][0]["noise_stddev"] is None
     assert not math.isnan(report.coefficients[0].value)

@@ -43,7 +43,7 @@ def test_rows_are_normal_with_the_covariance_of_the_shifted_gram_matrix(constant
     rows = table(30)
     sketch = sketch_of(rows, rows=20_000, constant=constant)
     statistic = gram(bounded_rows(rows, constant=constant))
-    covariance = statistic.value * statistic.unit + sketch.shift * np.eye(len(statistic.value))
+    covariance = statistic.value * statistic.step + sketch.shift * np.eye(len(statistic.value))
     white = np.linalg.solve(np.linalg.cholesky(covariance), sketch.rows_.T)
     for column in white:
         assert stats.kstest(column, stats.norm.cdf).pvalue > ACCEPT

@@ -9,9 +9,9 @@ from sklearn.linear_model import LinearRegression
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.data import ArraySource, BoundedRows
-from dpols.outcome import verdict_of
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
+from dpols.report.outcome import verdict_of
 
 ENDLESS = {"epsilon": 1e9, "delta": 1e-6, "random_state": 0}
 LOW, HIGH = np.array([18.0, -3.0, 1000.0]), np.array([90.0, 5.0, 1500.0])

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_info
 
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
-from dpols.data import BoundedRows, as_source
+from dpols.data import BoundedRows, open_rows
 from dpols.data.files import read
 from dpols.data.threads import one_blas_thread
 from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
@@ -307,7 +307,7 @@ def test_workers_hold_blas_at_one_thread(frame):
         return (np.array(max(blas_threads(), default=1) * len(target)),)
 
     with dask.config.set(scheduler="threads"):
-        total = as_source(dd.from_pandas(frame, npartitions=3), "y").total(threads_in_use)
+        total = open_rows(dd.from_pandas(frame, npartitions=3), "y").total(threads_in_use)
     assert int(total.values[0]) == N_ROWS
 
 
@@ -333,8 +333,8 @@ def test_blas_gets_its_threads_back_when_the_last_holder_leaves():
 
 
 def test_a_sketch_needs_no_target(frame):
-    lazy = as_source(dd.from_pandas(frame[list(NAMES)], npartitions=3), None)
-    kept = as_source(frame[list(NAMES)], None)
+    lazy = open_rows(dd.from_pandas(frame[list(NAMES)], npartitions=3), with_target=False)
+    kept = open_rows(frame[list(NAMES)], with_target=False)
     row_map = BOUNDS.row_map(n_features=4, columns=NAMES, fit_intercept=True, with_target=False)
     values = [gram(BoundedRows(source, row_map, arithmetic="exact")).value for source in (lazy, kept)]
     np.testing.assert_array_equal(*values)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from table_files import NAMES, TARGET, WRITERS, arrow_table, numbers, small_parts  # noqa: F401
 
-from dpols import Bounds, BudgetLedger, DpolsError, PrivateLinearRegression, read
+from dpols import Bounds, BudgetLedger, PrivateLinearRegression, read
 from dpols.data.files import FileSource, csv
+from dpols.errors import DpolsError
 
 pyarrow = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.extras

@@ -22,7 +22,7 @@ from engine_rows import (
     table,
 )
 
-from dpols.data import BoundedRows, as_source, spark_source
+from dpols.data import BoundedRows, open_rows, spark_source
 from dpols.data.files import read
 from dpols.data.partitions import count_only
 from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
@@ -95,18 +95,18 @@ def test_a_fit_on_skewed_empty_and_one_row_partitions_equals_the_one_in_memory(s
 def test_sums_too_large_for_the_driver_are_added_on_workers_first(skewed, frame, arithmetic, monkeypatch):
     monkeypatch.setattr(spark_source, "_SMALL_TOTAL", 0)
     monkeypatch.setattr(spark_source, "_ADDED_AT_ONCE", 2)
-    assert_same_fit(sums_of(as_source(skewed, "y"), arithmetic), sums_of(as_source(frame, "y"), arithmetic), arithmetic)
+    assert_same_fit(sums_of(open_rows(skewed, "y"), arithmetic), sums_of(open_rows(frame, "y"), arithmetic), arithmetic)
 
 
 def test_a_float_sum_is_the_same_in_every_run(skewed):
-    source = as_source(skewed, "y")
+    source = open_rows(skewed, "y")
     np.testing.assert_array_equal(sums_of(source, "float"), sums_of(source, "float"))
 
 
 def test_missing_values_are_bad_rows_and_names_may_hold_anything(spark):
     rows = [(0.5, 1, Decimal("0.1")), (None, 2, Decimal("0.5")), (0.25, None, Decimal("0.5")), (1.75, 9, None)]
     names = ["a.b", "c `d`", "y"]
-    source = as_source(spark.createDataFrame(rows, "x double, z int, y decimal(4, 2)").toDF(*names), "y")
+    source = open_rows(spark.createDataFrame(rows, "x double, z int, y decimal(4, 2)").toDF(*names), "y")
     assert source.columns == ("a.b", "c `d`")
 
     def finite(features, target):
@@ -155,7 +155,7 @@ def test_a_worker_killed_while_it_adds_counts_its_rows_once(skewed, frame, tmp_p
 
         return (numpy.array(stage(len(target))), features.sum(axis=0))
 
-    total = as_source(skewed, "y").total(deadly)
+    total = open_rows(skewed, "y").total(deadly)
     assert killed.exists()
     assert (total.n_rows, int(total.values[0])) == (N_ROWS, N_ROWS)
     np.testing.assert_allclose(total.values[1], frame[list(NAMES)].to_numpy(float).sum(axis=0))
@@ -203,7 +203,7 @@ def test_no_error_quotes_a_cell_and_a_lost_worker_is_told(spark, data, words):
 
     spark.conf.set("spark.sql.ansi.enabled", "true")
     with pytest.raises(DataError, match=words) as caught:
-        as_source(data(spark), "y").total(sums)
+        open_rows(data(spark), "y").total(sums)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 

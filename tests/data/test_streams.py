@@ -5,7 +5,7 @@ import pytest
 from table_files import FEATURES, TARGET, arrow_table, numbers
 
 from dpols import Bounds, PrivateLinearRegression
-from dpols.data import as_source
+from dpols.data import open_rows
 from dpols.data.arrow_stream import StreamSource
 from dpols.errors import DataError, DataTypeError
 
@@ -53,7 +53,7 @@ QUERIES = {"duckdb": duckdb_query, "ibis": ibis_query, "any stream": lambda: Str
 @pytest.mark.parametrize("kind", QUERIES)
 def test_a_query_gives_the_values_of_its_rows_in_memory(kind, arithmetic):
     query = QUERIES[kind]()
-    assert isinstance(as_source(query, TARGET), StreamSource)
+    assert isinstance(open_rows(query, TARGET), StreamSource)
     expected, actual = model(arithmetic).fit(arrow_table(), TARGET), model(arithmetic).fit(query, TARGET)
     assert list(actual.feature_names_in_) == list(FEATURES)
     if arithmetic == "exact":
@@ -70,7 +70,7 @@ def test_a_query_of_duckdb_selects_computes_and_filters():
     query = connection.sql("select x0, 2 * x1 as twice, x5 from people where x3 > 0")
     values = numbers()
     kept = values[values[:, 3] > 0]
-    source = as_source(query, "x5")
+    source = open_rows(query, "x5")
     assert (source.n_rows, source.columns) == (len(kept), ("x0", "twice"))
     sums = source.total(lambda features, target: (features.sum(axis=0), target.sum()))
     np.testing.assert_allclose(sums.values[0], [kept[:, 0].sum(), 2 * kept[:, 1].sum()], rtol=1e-12)
@@ -154,5 +154,5 @@ def test_a_table_of_spark_is_never_streamed():
 
     DataFrame.__module__ = "pyspark.sql.classic.dataframe"
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the source for Spark says of it
-        as_source(DataFrame(), TARGET)
+        open_rows(DataFrame(), TARGET)
     assert asked == []

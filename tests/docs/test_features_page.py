@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dpols.cli.demo_data import staff
 from dpols.feature_map.toml import feature_map_from_toml
-from dpols.synthetic import staff
 
 pytest.importorskip("formulaic")
 pytest.importorskip("pandas")

@@ -12,15 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dpols import (
-    Bounds,
-    BudgetLedger,
-    PrivacyBudget,
-    PrivacyReport,
-    PrivateLinearRegression,
-    randomness,
-    release_sketch,
-)
+from dpols import Bounds, BudgetLedger, PrivacyReport, PrivateLinearRegression, randomness, release_sketch
 from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
 from dpols.data.files import column_types, read
 from dpols.errors import (
@@ -34,9 +26,9 @@ from dpols.errors import (
     ParameterError,
 )
 from dpols.ledger.store import Store
-from dpols.model_file import read_model, write_model
-from dpols.privacy import GaussianRelease
+from dpols.privacy import GaussianRelease, PrivacyBudget
 from dpols.privacy.budget import delta_from_rule
+from dpols.storage.model_file import read_model, write_model
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
 TOO_LARGE = 10**400

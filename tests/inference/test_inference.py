@@ -8,13 +8,14 @@ import pytest
 from inference_problems import BOUNDS, TRUTH, fitted, frame, least_squares, table
 
 from dpols import Bounds, PrivateLinearRegression
-from dpols.algorithms import ALGORITHMS, one_step
+from dpols.algorithms import ALGORITHMS
 from dpols.data import ArraySource, BoundedRows
 from dpols.errors import DataError, InferenceWarning, ModelFileError, ParameterError
 from dpols.inference import Estimate, Inference, infer
 from dpols.linalg import inverse_under_noise
 from dpols.privacy import PrivacyBudget, epsilon_of
 from dpols.randomness import streams
+from dpols.side_releases import one_step
 from dpols.statistics import clipped_gradient_and_squares, counts_and_moments, gram
 
 NAMES = ("age", "hours", "intercept")
@@ -289,7 +290,7 @@ def alike(n=6000, *, seed=0, apart=0.06):
 
 
 def inferred(gram_eigenvalues, *, seed=0):
-    """An inference whose released X'X has these eigenvalues, in stds of its noise, along the axes."""
+    """An inference whose released X'X has these eigenvalues, in standard deviations of its noise, along the axes."""
     d = len(gram_eigenvalues)
     plan = one_step.plan(PrivacyBudget(1.0, 1e-6), n_rows=10**6, n_features=d, budget_share=0.5)
     rng = np.random.default_rng(seed)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivacyBudget
+from dpols import Bounds
 from dpols.algorithms import ALGORITHMS, Algorithm
 from dpols.data import ArraySource, BoundedRows
+from dpols.privacy import PrivacyBudget
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ every_arithmetic = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Noise of this std on so many numbers."""
+    """Noise of this standard deviation on so many numbers."""
 
     size: int
     stddev: float
@@ -89,7 +90,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class SymmetricGaussian:
-    """Noise on a symmetric matrix of this width: this std on the diagonal, and its half in variance beside it."""
+    """Noise on a symmetric matrix: this standard deviation on the diagonal, and half its variance beside it."""
 
     width: int
     stddev: float
@@ -174,7 +175,7 @@ def sheffet_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     return [Sketch(plan.sketch_size, plan.n_features + 1)]
 
 
-# What a run must draw, from the plan and, where it has a choice, from what it let out; never from its own records.
+# What a run must draw, from the plan and, where it has a choice, from what it released; never from its own records.
 DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
     "whitened": whitened_draws,
     "ihm": ihm_draws,

@@ -12,7 +12,7 @@ from law_cases import bounded, every_arithmetic
 from law_oracles import explicit_rows
 
 from dpols import Bounds, PrivateLinearRegression
-from dpols.data import ArraySource, BoundedRows, as_source, threads
+from dpols.data import ArraySource, BoundedRows, open_rows, threads
 from dpols.data import rows as rows_module
 from dpols.data.source import add_up
 from dpols.statistics import (
@@ -53,7 +53,7 @@ def statistics_of(source, bounds, fit_intercept=True, **kwargs):
         *counts_and_moments(rows, theta, edges=np.array([0.1, 0.5])),
     )
     # Doubles in the units of bounded rows, whole numbers as they are.
-    return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.unit for f in found])
+    return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.step for f in found])
 
 
 def assert_same(actual, expected):
@@ -208,7 +208,7 @@ LAYOUTS = {
 def test_any_layout_of_the_same_numbers_gives_the_same_statistics(bounds, arithmetic, layout):
     X, y = layout(*table(500))
     plain = ArraySource(np.array(X, dtype=np.float64, order="C"), np.array(y, dtype=np.float64))
-    actual, expected = (statistics_of(source, bounds, arithmetic=arithmetic) for source in (as_source(X, y), plain))
+    actual, expected = (statistics_of(source, bounds, arithmetic=arithmetic) for source in (open_rows(X, y), plain))
     assert_same(actual, expected)
 
 
@@ -238,14 +238,14 @@ def test_any_kind_of_table_gives_the_same_statistics(kind, bounds, arithmetic, d
     X, y = (X > 0, y > 0) if dtype is bool else (np.rint(2 * X).astype(dtype), np.rint(2 * y).astype(dtype))
     frame = TABLES[kind](pytest.importorskip(kind), X, y)
     expected = statistics_of(ArraySource(X.astype(float), y.astype(float)), bounds, arithmetic=arithmetic)
-    by_name = as_source(frame, "y")
+    by_name = open_rows(frame, "y")
     assert by_name.columns == NAMES
     assert by_name.n_rows == 700
     assert_same(statistics_of(by_name, bounds, arithmetic=arithmetic), expected)
     without = (
         frame.drop(columns="y") if kind == "pandas" else frame.drop("y") if kind == "polars" else frame.drop(["y"])
     )
-    assert_same(statistics_of(as_source(without, y), bounds, arithmetic=arithmetic), expected)
+    assert_same(statistics_of(open_rows(without, y), bounds, arithmetic=arithmetic), expected)
 
 
 @pytest.mark.extras
@@ -268,10 +268,10 @@ def test_missing_values_of_a_table_are_bad_rows(kind):
         values = [None if i == 3 else float(v) for i, v in enumerate(X[:, 1])]
         frame = frame.set_column(1, "b", pyarrow.array(values))
     with pytest.raises(ValueError, match="Input contains NaN or infinity, and"):
-        statistics_of(as_source(frame, "y"), bounds)
+        statistics_of(open_rows(frame, "y"), bounds)
     rest = np.arange(50) != 3
     expected = statistics_of(ArraySource(X[rest], y[rest]), bounds)
-    assert_same(statistics_of(as_source(frame, "y"), bounds, bad_rows="zero"), expected)
+    assert_same(statistics_of(open_rows(frame, "y"), bounds, bad_rows="zero"), expected)
 
 
 @pytest.mark.extras
@@ -281,14 +281,14 @@ def test_extension_types_and_chunks_give_the_same_statistics():
     X, y = np.rint(3 * X), np.rint(3 * y)
     expected = statistics_of(ArraySource(X, y), BOUNDS["features"])
     frame = TABLES["pandas"](pandas, X, y)
-    assert_same(statistics_of(as_source(frame.astype("Int64"), "y"), BOUNDS["features"]), expected)
+    assert_same(statistics_of(open_rows(frame.astype("Int64"), "y"), BOUNDS["features"]), expected)
     assert_same(
-        statistics_of(as_source(frame.astype({"a": "Float32", "y": "int8"}), "y"), BOUNDS["features"]), expected
+        statistics_of(open_rows(frame.astype({"a": "Float32", "y": "int8"}), "y"), BOUNDS["features"]), expected
     )
     shuffled = frame.set_index(np.random.default_rng(0).permutation(60))
-    assert_same(statistics_of(as_source(shuffled, "y"), BOUNDS["features"]), expected)
+    assert_same(statistics_of(open_rows(shuffled, "y"), BOUNDS["features"]), expected)
     halves = [TABLES["pyarrow"](pyarrow, X[s], y[s]) for s in (slice(0, 17), slice(17, 60))]
-    assert_same(statistics_of(as_source(pyarrow.concat_tables(halves), "y"), BOUNDS["features"]), expected)
+    assert_same(statistics_of(open_rows(pyarrow.concat_tables(halves), "y"), BOUNDS["features"]), expected)
 
 
 def fingerprint(array):

@@ -24,7 +24,7 @@ def kolmogorov(draws, cdf):
 
 
 def assert_scale(draws, stddev):
-    """The draws are normal of mean 0 and this std, and not of another."""
+    """The draws are normal of mean 0 and this standard deviation, and not of another."""
     assert kolmogorov(draws, stats.norm(0.0, stddev).cdf) > ACCEPT
     for factor in (*WRONG, *ALSO_WRONG):
         assert kolmogorov(draws, stats.norm(0.0, factor * stddev).cdf) < (REJECT if factor in WRONG else ACCEPT)

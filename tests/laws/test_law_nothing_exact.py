@@ -56,7 +56,7 @@ def exact_statistics(rows):
     found = []
     for statistic in (gram(rows), gram_with_target(rows), clipped_gradient(rows, start, residual_bound=1.0)):
         value = statistic.value.astype(float).ravel()
-        found += [value, value * statistic.unit]
+        found += [value, value * statistic.step]
     return np.concatenate(found)
 
 

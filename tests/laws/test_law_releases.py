@@ -199,5 +199,5 @@ def test_each_gaussian_release_has_the_noise_that_its_record_states(case, arithm
 
 
 def symmetric(draw):
-    """The std of each entry: half of the variance off the diagonal, where every number stands twice."""
+    """The standard deviation of each entry: half of the variance off the diagonal, where every number stands twice."""
     return draw.stddev * np.where(np.eye(draw.width) > 0, 1.0, math.sqrt(0.5))

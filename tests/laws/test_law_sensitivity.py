@@ -69,7 +69,7 @@ def neighbours(table, bounds, fit_intercept, arithmetic="float"):
 
 def in_units(statistic):
     """The value in the units of bounded rows."""
-    return statistic.value.astype(float) * statistic.unit
+    return statistic.value.astype(float) * statistic.step
 
 
 def moved_squared(more, less):
@@ -141,7 +141,7 @@ def test_removing_a_row_moves_the_clipped_gradients_by_at_most_the_sensitivity(
         [clipped_gradient(r, theta, residual_bound=bound) for r in pair],
         [norm_clipped_gradient(r, theta, norm_bound=bound) for r in pair],
     ):
-        np.testing.assert_allclose([s.sensitivity * s.unit for s in (more, less)], bound, rtol=1e-15)
+        np.testing.assert_allclose([s.sensitivity * s.step for s in (more, less)], bound, rtol=1e-15)
         assert more.value.shape == theta.shape
         moved = np.linalg.norm(more.value - less.value)
         assert moved <= more.sensitivity * (1.0 + len(table) * ROUNDING)
@@ -181,7 +181,7 @@ def test_exact_and_floating_point_statistics_agree_to_the_grid_of_rows(bounds, f
         lambda r: norm_clipped_gradient(r, theta, norm_bound=0.5),
     ):
         one, other = statistic(exact), statistic(floating)
-        np.testing.assert_allclose(one.sensitivity * one.unit, other.sensitivity * other.unit, rtol=1e-15)
+        np.testing.assert_allclose(one.sensitivity * one.step, other.sensitivity * other.step, rtol=1e-15)
         np.testing.assert_allclose(in_units(one), in_units(other), atol=len(table) * 2.0**-16)
 
 
@@ -196,7 +196,7 @@ def test_what_one_pass_gives_at_once_is_what_two_give(bounds, fit_intercept, ari
     apart = gram(both), clipped_gradient(both, zero, residual_bound=bound)
     for one, other in zip(gram_and_first_gradient(both, residual_bound=bound), apart, strict=True):
         np.testing.assert_array_equal(one.value, other.value)
-        assert (one.sensitivity, one.unit) == (other.sensitivity, other.unit)
+        assert (one.sensitivity, one.step) == (other.sensitivity, other.step)
 
 
 EDGES = np.array([0.0, 0.1, 0.5, 1.0, 2.0])
@@ -253,7 +253,7 @@ def test_removing_a_row_moves_what_intervals_are_made_of_by_at_most_its_sensitiv
         else:
             assert np.linalg.norm(a.value - b.value) <= a.sensitivity * (1.0 + len(table) * ROUNDING)
     gradient, squares, counts, moments = (in_units(s) for s in more)
-    largest = [s.sensitivity * s.unit for s in more]
+    largest = [s.sensitivity * s.step for s in more]
     np.testing.assert_allclose(largest, [bound, bound**2, 1.0, math.sqrt(2.0)], rtol=1e-9)
     np.testing.assert_allclose(gradient, in_units(clipped_gradient(both[0], theta, residual_bound=bound)))
     counted = clipped_gradient_and_counts(both[0], theta, residual_bound=bound, edges=EDGES)[1]
@@ -274,10 +274,10 @@ def test_sums_of_squares_and_targets_are_those_of_the_definition(arithmetic):
     counts, moments = counts_and_moments(rows_of, theta, edges=EDGES)
     residuals = y[:, None] - X @ theta.T
     clipped = np.clip(residuals, -bound, bound)
-    unit = np.reshape(gradient.unit, (-1, 1))
-    np.testing.assert_allclose(gradient.value.astype(float) * unit, clipped.T @ X, atol=1e-3)
-    unit = np.reshape(squares.unit, (-1, 1))
-    np.testing.assert_allclose(squares.value.astype(float) * unit, (clipped**2).sum(axis=0)[:, None], rtol=1e-4)
+    step = np.reshape(gradient.step, (-1, 1))
+    np.testing.assert_allclose(gradient.value.astype(float) * step, clipped.T @ X, atol=1e-3)
+    step = np.reshape(squares.step, (-1, 1))
+    np.testing.assert_allclose(squares.value.astype(float) * step, (clipped**2).sum(axis=0)[:, None], rtol=1e-4)
     expected = [np.histogram(np.abs(column), [*EDGES, np.inf])[0] for column in residuals.T]
     np.testing.assert_array_equal(in_units(counts), expected)
     np.testing.assert_allclose(in_units(moments), [y.sum(), y @ y], rtol=1e-4)

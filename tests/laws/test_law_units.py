@@ -33,7 +33,7 @@ def test_a_sum_over_units_declares_so_many_times_more(function, arithmetic):
     for single, several in zip(of(function, rows), of(function, by_units), strict=True):
         np.testing.assert_array_equal(single.value, several.value)
         assert several.sensitivity == 3 * single.sensitivity
-        np.testing.assert_allclose(several.unit, np.asarray(single.unit) / 3)
+        np.testing.assert_allclose(several.step, np.asarray(single.step) / 3)
         assert (single.rows_at_once, several.rows_at_once) == (1, 3)
 
 

@@ -132,12 +132,12 @@ def test_sums_are_those_of_the_definition(arithmetic):
         V = X @ metric[trial]
         lengths, r = np.linalg.norm(V, axis=1), y - X @ theta[trial]
         short = V * np.minimum(1.0, limit / lengths)[:, None]
-        step = np.atleast_1d(gram.unit)[trial]
+        step = np.atleast_1d(gram.step)[trial]
         np.testing.assert_allclose(
             gram.value[trial].astype(float) * step, short.T @ short, atol=2e-3 * len(X) * limit**2
         )
         terms = V * (r * np.minimum(1.0, limit / (lengths * np.abs(r))))[:, None]
-        step = np.atleast_1d(gradient.unit)[trial]
+        step = np.atleast_1d(gradient.step)[trial]
         np.testing.assert_allclose(gradient.value[trial].astype(float) * step, terms.sum(axis=0), atol=1e-3 * limit)
         clipped += (lengths * np.abs(r) > limit).sum()
     assert 100 < clipped < 500

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from dpols import AdaSSPRegression, Bounds, BudgetLedger, PaidBounds, PrivateLinearRegression, release_sketch
+from dpols import Bounds, BudgetLedger, PaidBounds, PrivateLinearRegression, release_sketch
 from dpols.errors import BudgetExceeded, DataError, LedgerError, NotPrivateWarning, ParameterError
 from dpols.privacy import OpaqueRelease, epsilon_of
 from dpols.verification import verify_report
@@ -134,7 +134,7 @@ def test_clones_copies_and_paths_share_the_ledger(ledger):
     for copied in (original, clone(original), pickle.loads(pickle.dumps(original)), model(str(ledger.path))):
         copied.fit(X, Y)
     make_pipeline(FunctionTransformer(), clone(original)).fit(X, Y)
-    AdaSSPRegression(0.2, 1e-8, BOUNDS, ledger=ledger).fit(X, Y)
+    PrivateLinearRegression(0.2, 1e-8, BOUNDS, method="adassp", ledger=ledger).fit(X, Y)
     assert len(ledger.entries()) == 6
 
 

@@ -7,17 +7,8 @@ import pytest
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from dpols import (
-    AdaSSPRegression,
-    Bounds,
-    BudgetLedger,
-    DpolsError,
-    FeatureMap,
-    NumericColumn,
-    PrivateGridSearch,
-    PrivateLinearRegression,
-)
-from dpols.errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
+from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateGridSearch, PrivateLinearRegression
+from dpols.errors import BoundsError, BudgetExceeded, DataError, DpolsError, NotPrivateWarning, ParameterError
 from dpols.privacy import GaussianRelease, delta_of, epsilon_of
 from dpols.private_search.scores import in_scoring_part, squared_errors
 
@@ -73,7 +64,7 @@ def test_one_row_moves_the_scores_by_no_more_than_their_sensitivity_and_can_do_s
 def test_scores_are_the_squared_errors_within_the_range():
     found = squared_errors([model([1.0, 0.0], 0.25)], X, Y, (-1.0, 1.0))
     direct = (((np.clip(X[:, 0] + 0.25, -1, 1) - Y) / 2.0) ** 2 - 0.5).sum()
-    assert found.value[0] * found.unit == pytest.approx(direct, abs=len(X) * 2.0**-20)
+    assert found.value[0] * found.step == pytest.approx(direct, abs=len(X) * 2.0**-20)
 
 
 def test_a_row_for_scoring_does_not_enter_fits_and_one_for_fitting_enters_them_only():
@@ -247,11 +238,12 @@ def test_a_row_adds_nothing_to_the_scores_of_models_that_cannot_use_it():
     np.testing.assert_array_equal(squared_errors(models, rows, targets, (-1.0, 1.0)).value, without.value)
 
 
-def test_tables_named_estimators_and_rules_of_delta_will_do():
+def test_tables_options_and_rules_of_delta_will_do():
     pd = pytest.importorskip("pandas")
     bounds = Bounds(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
     table = pd.DataFrame(X, columns=["a", "b"])
-    fitted = search({"eigenvalue_share": [0.1, 0.3]}, AdaSSPRegression(bounds=bounds), delta="1/n^2").fit(table, Y)
+    grid = {"options": [{"eigenvalue_share": 0.1}, {"eigenvalue_share": 0.3}]}
+    fitted = search(grid, PrivateLinearRegression(bounds=bounds, method="adassp"), delta="1/n^2").fit(table, Y)
     assert fitted.search_report_.asked.delta == pytest.approx(len(X) ** -2.0)
     assert fitted.predict(table).shape == Y.shape
 

@@ -69,7 +69,7 @@ def test_a_shape_has_its_r_squared_condition_and_room(bits, r_squared, condition
 def test_a_shape_is_stretched_to_the_units_of_the_bounds(bits):
     bounds = Bounds(features={"age": (20, 80), "pay": (0, 6000)}, target=(100, 160))
     sample = Shape(2, bounds=bounds, bounds_slack=2.0).sample(5_000, bits)
-    np.testing.assert_allclose(sample.feature_stds, [5.0, 500.0], rtol=0.05)
+    np.testing.assert_allclose(sample.feature_stddevs, [5.0, 500.0], rtol=0.05)
     np.testing.assert_allclose(sample.source.features.mean(axis=0), [50.0, 3000.0], rtol=0.02)
     assert np.sqrt(sample.target_variance) == pytest.approx(5.0, rel=0.05)
 

@@ -263,13 +263,13 @@ BUGS = (
         (
             Edit(
                 "mechanisms.py",
-                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.unit)",
-                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity / math.sqrt(2.0), gram.unit)",
+                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity, gram.step)",
+                "extreme_eigenvalue(gram.value, which)]), gram.sensitivity / math.sqrt(2.0), gram.step)",
             ),
             Edit(
                 "mechanisms.py",
-                "Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.unit)",
-                "Statistic(np.array([nearest], dtype=object), (gram.sensitivity + error) / math.sqrt(2.0), gram.unit)",
+                "Statistic(np.array([nearest], dtype=object), gram.sensitivity + error, gram.step)",
+                "Statistic(np.array([nearest], dtype=object), (gram.sensitivity + error) / math.sqrt(2.0), gram.step)",
             ),
         ),
     ),
@@ -280,7 +280,7 @@ BUGS = (
             Edit(
                 "algorithms/ihm.py",
                 "theta = theta + solve_symmetric(sketches[-1], step)",
-                "used = float(np.trace(hessian.value)) * hessian.unit\n"
+                "used = float(np.trace(hessian.value)) * hessian.step\n"
                 "        theta = theta + solve_symmetric(sketches[-1], step) * min(1.0, 2.0 * used / plan.n_rows)",
             ),
         ),
@@ -302,8 +302,8 @@ BUGS = (
         (
             Edit(
                 "statistics.py",
-                "statistic.value, statistic.sensitivity * rows_per_unit, statistic.unit / rows_per_unit, rows_per_unit",
-                "statistic.value, statistic.sensitivity, statistic.unit / rows_per_unit, rows_per_unit",
+                "statistic.value, statistic.sensitivity * rows_per_unit, statistic.step / rows_per_unit, rows_per_unit",
+                "statistic.value, statistic.sensitivity, statistic.step / rows_per_unit, rows_per_unit",
             ),
         ),
     ),
@@ -328,7 +328,7 @@ BUGS = (
         "values",
         (
             Edit(
-                "counting.py",
+                "side_releases/counting.py",
                 "per_unit(_counted(counts, rows.arithmetic, len(edges)), rows.rows_per_unit)",
                 "per_unit(_counted(counts, rows.arithmetic, 1), rows.rows_per_unit)",
             ),
@@ -339,8 +339,8 @@ BUGS = (
         "what was recorded",
         (
             Edit(
-                "algorithms/alongside.py",
-                "return epsilon_of((*paid, *fit.releases), budget.delta, relation=relation)",
+                "side_releases/alongside.py",
+                "return epsilon_of((*sides, *fit.releases), budget.delta, relation=relation)",
                 "return epsilon_of(fit.releases, budget.delta, relation=relation)",
             ),
         ),
@@ -350,8 +350,8 @@ BUGS = (
         "the plan",
         (
             Edit(
-                "algorithms/alongside.py",
-                "return log_delta_of((*paid, *plan_at(noise).releases), budget.epsilon)",
+                "side_releases/alongside.py",
+                "return log_delta_of((*sides, *plan_at(noise).releases), budget.epsilon)",
                 "return log_delta_of(plan_at(noise).releases, budget.epsilon)",
             ),
         ),
@@ -379,7 +379,7 @@ BUGS = (
         "a fit that was taken for dead",
         (
             Edit(
-                "ledger/__init__.py",
+                "ledger/budget_ledger.py",
                 '            if found[0].status != "open":\n',
                 '            if found[0].status == "spent":\n',
             ),

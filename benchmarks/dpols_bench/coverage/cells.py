@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dpols.algorithms import Algorithm, algorithm, one_step
-from dpols.algorithms.alongside import plan_alongside
+from dpols.algorithms import Algorithm, algorithm
 from dpols.data import ArraySource, BoundedRows, Bounds, RowMap
 from dpols.data.source import Total
 from dpols.data.threads import one_blas_thread
 from dpols.inference import Inference, infer
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
+from dpols.side_releases import one_step
+from dpols.side_releases.side_plan import plan_fit
 
 from .designs import DESIGNS
 
@@ -163,7 +164,7 @@ class _Truth:
 
 
 def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> None:
-    """Add one fit; ``noise`` is the std of that in its gradient, in the units of the data."""
+    """Add one fit; ``noise`` is the standard deviation of that in its gradient, in the units of the data."""
     cell.runs += 1
     if inference.why_not("data"):
         return
@@ -222,11 +223,11 @@ def _fit(group: Group, epsilon: float, rows: BoundedRows, bits: Any) -> tuple[In
 @lru_cache(maxsize=64)
 def _plans(group: Group, epsilon: float) -> tuple[Algorithm, Any, one_step.OneStepPlan]:
     method, budget = algorithm(group.method), PrivacyBudget(epsilon, float(group.n_rows) ** -2)
-    sizes = {"n_rows": group.n_rows, "n_features": group.n_features + 1}
-    step = one_step.plan(budget, **sizes, budget_share=one_step.DEFAULT_SHARE)
     shorter = method.name == "adaptive" and group.max_passes is not None
-    options = {"max_passes": group.max_passes} if shorter else {}
-    return method, plan_alongside(method, budget, step.releases, **sizes, **options), step
+    options: dict[str, Any] = {"max_passes": group.max_passes} if shorter else {}
+    planned = plan_fit(method, budget, n_rows=group.n_rows, n_features=group.n_features + 1, **options)
+    assert planned.beside.intervals is not None
+    return method, planned.method, planned.beside.intervals
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,7 @@
 """Adaptive sufficient statistics perturbation: a noisy X'X and X'y, with a ridge as large as the noise demands.
 
 Algorithm 6 of Lev et al., "Near-optimal private linear regression via iterative Hessian mixing", after Wang,
-"Revisiting differentially private linear regression" (UAI 2018). With s the std of the noise on X'X,
+"Revisiting differentially private linear regression" (UAI 2018). With s the standard deviation of the noise on X'X,
 
     ridge = max(0, s sqrt(d log(2 d^2 / failure)) - certain smallest eigenvalue),
     theta = (X'X + noise + ridge I)^-1 (X'y + noise).

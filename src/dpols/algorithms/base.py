@@ -1,7 +1,7 @@
 """What every algorithm is: a plan made from public numbers, and a run that follows it.
 
 Most plans fix every release in advance, and what they cost is computed jointly. A staged plan chooses the releases of
-a later stage from what an earlier one let out. Joint accounting does not cover that, although each choice alone would
+a later stage from what an earlier one released. Joint accounting does not cover that, although each choice alone would
 meet the budget; each stage has a budget of its own, fixed in advance, and the budgets add up.
 """
 
@@ -43,7 +43,7 @@ class StagedPlan(Plan, Protocol):
 
     @property
     def stage_budgets(self) -> tuple[PrivacyBudget, ...]:
-        """What each stage may cost, whatever the earlier ones let out."""
+        """What each stage may cost, whatever the earlier ones released."""
 
     def allows(self, stages: Stages) -> bool:
         """Whether these recorded releases are one of the outcomes that the plan lists."""
@@ -51,7 +51,7 @@ class StagedPlan(Plan, Protocol):
 
 @dataclass(frozen=True)
 class Fit:
-    """What a run lets out: nothing in it is exact. All arrays have a leading trial axis."""
+    """What a run releases: nothing in it is exact. All arrays have a leading trial axis."""
 
     theta: Array
     releases: tuple[Release, ...]  # as recorded; where trials of a staged plan differ, those of the first

@@ -4,9 +4,9 @@ Tang et al., "Improved differentially private regression via gradient boosting" 
 
     theta <- theta + step (X'X + noise + ridge I)^-1 (X' clip(y - X theta) + noise).
 
-The noise std is sensitivity / mu, and the mu of eigenvalue, X'X and all rounds together compose to that of the budget.
-(The published program multiplies by mu where it should divide, and does not compose, so that its noise grows with
-epsilon.)
+The noise standard deviation is sensitivity / mu, and the mu of eigenvalue, X'X and all rounds together compose to that
+of the budget. (The published program multiplies by mu where it should divide, and does not compose, so that its noise
+grows with epsilon.)
 """
 
 import math
@@ -35,7 +35,7 @@ _STEP: dict[Shrinkage, Callable[[int], float]] = {
     "1/t": lambda t: 1.0 / t,
     "1/sqrt(t)": lambda t: 1.0 / math.sqrt(t),
 }
-_MARGIN = 1.96  # of the eigenvalue and of the noise on X'X, in stds, as published
+_MARGIN = 1.96  # of the eigenvalue and of the noise on X'X, in standard deviations, as published
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def plan(
         The public size of the data; the intercept counts as a feature.
     accounting : "exact" or "paper"
         One exact calibration of all gradients together, or the paper's zCDP formula. The latter is meant for
-        replace-one neighbours and so has twice the std that its bound needs here.
+        replace-one neighbours and so has twice the standard deviation that its bound needs here.
     n_iterations : int
         Number T of steps, each with a pass over the data.
     learning_rate : float

@@ -1,4 +1,4 @@
-"""The exact log-likelihood ratio of everything that a run let out.
+"""The exact log-likelihood ratio of everything that a run released.
 
 By the chain rule it is the sum over releases of the log ratio of each one's density on the first data set and on the
 second, given the same earlier releases, which is what a pair of tapes holds:
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def log_likelihood_ratio(first: Tape, second: Tape) -> Array:
-    """Return the log of the first data's likelihood over the second's, for each trial; both let out the same values."""
+    """Return the log of the first data's likelihood over the second's, for each trial, given the same releases."""
     return np.asarray(sum(_of_call(*pair) for pair in zip(first.calls, second.calls, strict=True)))
 
 
@@ -28,8 +28,8 @@ def _of_call(call: Call, other: Call) -> Array:
 
 
 def _of_gaussian(call: Call, other: Call) -> Array:
-    # In multiples of the statistic's unit, of which there may be one for each trial.
-    released = call.released / np.reshape(call.statistic.unit, (-1,) + (1,) * (call.released.ndim - 1))
+    # In multiples of the statistic's step, of which there may be one for each trial.
+    released = call.released / np.reshape(call.statistic.step, (-1,) + (1,) * (call.released.ndim - 1))
     stddev = call.declared["multiplier"] * call.statistic.sensitivity
     squares = []
     for side in (other, call):
@@ -43,7 +43,7 @@ def _of_sketch(call: Call, other: Call) -> Array:
     lift = call.shift[:, None, None] * np.eye(call.released.shape[-1])
     ratio = np.zeros(len(lift))
     for sign, side in ((1.0, other), (-1.0, call)):
-        parameter = side.statistic.value.astype(np.float64) * side.statistic.unit + lift
+        parameter = side.statistic.value.astype(np.float64) * side.statistic.step + lift
         log_determinant = np.linalg.slogdet(parameter)[1]
         trace = np.trace(np.linalg.solve(parameter, call.released), axis1=1, axis2=2)
         ratio += sign * 0.5 * (call.declared["rows"] * log_determinant + trace)

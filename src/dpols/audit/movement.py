@@ -54,7 +54,7 @@ def leverages(call: Call, other: Call) -> Array:
     )
     values, vectors = np.linalg.eigh(larger)
     squares = np.maximum(np.einsum("ij,ik,kj->j", vectors, difference, vectors), 0.0)
-    lifted = np.maximum(values + (call.shift / _unit(call))[:, None], 0.0)
+    lifted = np.maximum(values + (call.shift / _step(call))[:, None], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(squares > 0.0, squares / lifted, 0.0).sum(axis=1))
 
@@ -95,7 +95,7 @@ def _leverage(call: Call, other: Call, declared: tuple[tuple[str, float], ...]) 
     for trial, shift in enumerate(call.shift.tolist()):
         holds = values[trial] * floor <= 1.0 + _ROUNDING * (1.0 + float(np.abs(larger).max()))
         if exact:
-            holds = _exact_leverage(larger, difference, _whole_shift(shift, _unit(call))) <= 1 / Fraction(floor)
+            holds = _exact_leverage(larger, difference, _whole_shift(shift, _step(call))) <= 1 / Fraction(floor)
         if not holds and call.certain is not None and _bound_fails(call, float(call.certain[trial])):
             failed += 1
         else:
@@ -149,16 +149,16 @@ def _exact_leverage(larger: Array, difference: Array, shift: Fraction) -> Fracti
     return Fraction(int(trace.p), int(trace.q))
 
 
-def _unit(call: Call) -> float:
-    """Return the unit of a Gram matrix, which all trials share."""
-    assert np.ndim(call.statistic.unit) == 0
-    return float(call.statistic.unit)
+def _step(call: Call) -> float:
+    """Return the step of a Gram matrix, which all trials share."""
+    assert np.ndim(call.statistic.step) == 0
+    return float(call.statistic.step)
 
 
-def _whole_shift(shift: float, unit: float) -> Fraction:
-    """Return a released shift in the statistic's units, a whole number; where its last bit is not known, the next."""
-    units = Fraction(shift) / Fraction(unit)
-    return Fraction(round(units)) if units < 2**51 else units * (1 + Fraction(1, 2**50))
+def _whole_shift(shift: float, step: float) -> Fraction:
+    """Return a released shift in the statistic's steps, a whole number; where its last bit is not known, the next."""
+    steps = Fraction(shift) / Fraction(step)
+    return Fraction(round(steps)) if steps < 2**51 else steps * (1 + Fraction(1, 2**50))
 
 
 def _bound_fails(call: Call, certain: float) -> bool:
@@ -167,4 +167,4 @@ def _bound_fails(call: Call, certain: float) -> bool:
         smallest = certified_eigenvalue(call.statistic.value, "smallest")[0]
     else:
         smallest = extreme_eigenvalue(call.statistic.value, "smallest")
-    return certain / _unit(call) > smallest
+    return certain / _step(call) > smallest

@@ -1,7 +1,7 @@
-"""Replay: the same run on two neighbouring data sets, with the same values let out.
+"""Replay: the same run on two neighbouring data sets, with the same released values.
 
 A method is run on data while a tape records what goes into every release and what comes out. It is run again on the
-data with one row zeroed, and every release lets out what is on the tape. What then still differs is due to that one
+data with one row zeroed, and every release releases what is on the tape. What then still differs is due to that one
 row: the inputs of the releases, which must not move by more than was declared, and nothing else. In particular the
 releases, their order, their public numbers and the words of randomness that they take must be the same, and so must
 everything that the run returns.
@@ -33,7 +33,7 @@ class ReplayReport:
 
     calls: tuple[Movement, ...]
     same_path: bool  # the same releases in the same order, with the same public numbers and as many words
-    same_output: bool  # given what was let out, nothing that is returned depends on the row
+    same_output: bool  # given what was released, nothing that is returned depends on the row
     accounted: bool  # the recorded releases are those that were made
 
     @property
@@ -104,7 +104,7 @@ def replay(
 
 
 def replay_program(program: Program, first: BoundedRows, second: BoundedRows, *, bits: Sequence[Bits]) -> ReplayReport:
-    """Run a program on the first rows, and again on the second with the first run's values let out."""
+    """Run a program on the first rows, and again on the second with the first run's released values."""
     recorded = run_on_tape(program, first, bits)
     followed = run_on_tape(program, second, bits, following=recorded)
     return ReplayReport(

@@ -1,4 +1,4 @@
-"""What is audited: programs that let values out, each with two data sets on which it loses as much as it may.
+"""What is audited: programs that release values, each with two data sets on which it loses as much as it may.
 
 Data A, tight for sketches, gradients and the smallest eigenvalue: one row (1, 0) with target 1 among eight rows (0, 1)
 with target -1. Data B, where the eigenvalue test removes the shift: 4000 rows (1, 0) and 4050 rows (0, 1). In both the

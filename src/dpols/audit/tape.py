@@ -1,8 +1,8 @@
-"""A tape of everything that a program lets out: what went into each mechanism, and what came out.
+"""A tape of everything that a program releases: what went into each mechanism, and what came out.
 
 A program is anything that turns rows and bits into released values by way of a `Channel`. While a tape runs, the
 channel's own methods are replaced by ones that write down their arguments and results; a tape that is given an earlier
-one to follow lets the earlier results out again, whatever the new rows would have given. One tape runs at a time.
+one to follow releases the earlier results again, whatever the new rows would have given. One tape runs at a time.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,33 +20,33 @@ from ..statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Program = Callable[[BoundedRows, Sequence[Bits]], Any]
-LetOut = Array | Mixed | MixedRows
+Returned = Array | Mixed | MixedRows
 
-# The methods of a channel that let values out; its others are made of these.
+# The methods of a channel that release values; its others call these.
 MECHANISMS = ("gaussian", "symmetric_gaussian", "mix_gram", "mix_rows")
 
 
 @dataclass(frozen=True, repr=False)
 class Call:
-    """One value let out: by which mechanism, from which statistic, with which public numbers."""
+    """One released value: by which mechanism, from which statistic, with which public numbers."""
 
     mechanism: str
     statistic: Statistic
     declared: dict[str, float]  # multiplier, or rows and floor
     certain: Array | None  # a lower bound on the smallest eigenvalue, from an earlier release
-    let_out: LetOut
+    returned: Returned
     shift: Array | None  # of a sketch, as this data would have it, in the units of the released values
     words: int  # of randomness taken
 
     @property
     def is_sketch(self) -> bool:
-        """Whether rows or the Gram matrix of a sketch were let out, rather than a statistic with noise added."""
+        """Whether rows or the Gram matrix of a sketch were released, rather than a statistic with noise added."""
         return self.shift is not None
 
     @property
     def released(self) -> Array:
         """The noisy values, or the Gram matrix of the sketch, which is all that its likelihood depends on."""
-        match self.let_out:
+        match self.returned:
             case Mixed(gram, _):
                 return gram
             case MixedRows(rows, _, _):
@@ -58,8 +58,8 @@ class Call:
     def path(self) -> tuple[Any, ...]:
         """What must be the same on neighbouring data, given the same earlier releases."""
         shift = None if self.shift is None else tuple(self.shift.tolist())
-        unit = tuple(np.ravel(self.statistic.unit).tolist())
-        statistic = (self.statistic.value.shape, self.statistic.sensitivity, unit)
+        step = tuple(np.ravel(self.statistic.step).tolist())
+        statistic = (self.statistic.value.shape, self.statistic.sensitivity, step)
         return self.mechanism, statistic, tuple(sorted(self.declared.items())), shift, self.words
 
 
@@ -98,24 +98,24 @@ def run_on_tape(
     following: Tape | None = None,
     redraw: bool = True,
 ) -> Tape:
-    """Run a program and write down its releases; with ``following``, let that tape's values out instead.
+    """Run a program and write down its releases; with ``following``, release that tape's values instead.
 
     Unless told not to ``redraw``, a run that follows a tape draws its own values first, as its path is to be seen.
     """
     counted = {id(stream): CountedBits(stream) for stream in bits}
     calls: list[Call] = []
 
-    def around(channel: Channel, mechanism: str, statistic: Statistic, **arguments: Any) -> LetOut:
+    def around(channel: Channel, mechanism: str, statistic: Statistic, **arguments: Any) -> Returned:
         before = sum(stream.taken for stream in counted.values())
         forced = _at(following, len(calls), mechanism)
         own = forced if forced is not None and not redraw else methods[mechanism](channel, statistic, **arguments)
         words = sum(stream.taken for stream in counted.values()) - before
-        let_out: LetOut = own if forced is None else forced
+        returned: Returned = own if forced is None else forced
         shift = getattr(own, "shift", None)
         certain = arguments.pop("certain", None)
         # Copies, as a program may write into what it gets.
-        calls.append(Call(mechanism, statistic, arguments, certain, deepcopy(let_out), deepcopy(shift), words))
-        return let_out
+        calls.append(Call(mechanism, statistic, arguments, certain, deepcopy(returned), deepcopy(shift), words))
+        return returned
 
     methods = {mechanism: getattr(Channel, mechanism) for mechanism in MECHANISMS}
     try:
@@ -128,8 +128,8 @@ def run_on_tape(
     return Tape(tuple(calls), result)
 
 
-def _at(tape: Tape | None, place: int, mechanism: str) -> LetOut | None:
-    """Return a copy of what a tape let out at a place, if that was by the same mechanism."""
+def _at(tape: Tape | None, place: int, mechanism: str) -> Returned | None:
+    """Return a copy of what a tape released at a place, if that was by the same mechanism."""
     if tape is None or place >= len(tape.calls) or tape.calls[place].mechanism != mechanism:
         return None
-    return deepcopy(tape.calls[place].let_out)
+    return deepcopy(tape.calls[place].returned)

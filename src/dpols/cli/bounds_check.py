@@ -31,9 +31,9 @@ def bounds_check(
     data, for a fiftieth of the budget.
     """
     from ..algorithms import algorithm
-    from ..bounds_advice import advice_on_room, room_for_width
     from ..privacy import Neighbours, PrivacyBudget
     from ..privacy.budget import delta_from_rule
+    from ..side_releases.bounds_advice import advice_on_room, room_for_width
 
     rule = given.parsed_delta(delta, epsilon)
     declared = read_feature_map(bounds, target).bounds()
@@ -48,11 +48,15 @@ def bounds_check(
     room = room_for_width(row_map, plan.releases, n_units)
     least = {name: 0.5 * (high - low) / room for name, (low, high) in declared.features.items()}
     if json:
-        report = {"room_in_stds": room, "least_std_by_column": least, "advice": list(advice_on_room(room))}
+        report = {
+            "room_in_standard_deviations": room,
+            "least_standard_deviation_by_column": least,
+            "advice": list(advice_on_room(room)),
+        }
         typer.echo(json_format.dumps(report, indent=2))
         return
     print_table(
-        f"Bounds for {rows:,} rows at epsilon = {epsilon:g}: up to {room:.1f} stds to either side",
+        f"Bounds for {rows:,} rows, epsilon = {epsilon:g}: up to {room:.1f} standard deviations each way",
         ("column", ">low", ">high", ">wide unless values vary by at least"),
         [(name, f"{low:g}", f"{high:g}", f"{least[name]:.3g}") for name, (low, high) in declared.features.items()],
     )

@@ -46,7 +46,7 @@ def cost(
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     inference: Annotated[
-        bool, typer.Option("--inference", help="With what standard errors and intervals are made of.")
+        bool, typer.Option("--inference", help="With what standard errors and intervals are computed from.")
     ] = False,
     json: given.Json = False,
 ) -> None:
@@ -54,7 +54,7 @@ def cost(
 
     Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
     it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
-    --inference: also what intervals are made of, and the noise that the method has left.
+    --inference: also what intervals are computed from, and the noise that the method has left.
     """
     from ..privacy import PrivacyBudget
     from ..privacy.budget import delta_from_rule
@@ -117,18 +117,27 @@ def plan_cost(
     inference: bool = False,
 ) -> PlanCost:
     """Plan under one accounting and cost its releases exactly, with those for intervals if they are asked for."""
-    from ..algorithms import algorithm, one_step
-    from ..algorithms.alongside import joint_planned_epsilon, plan_alongside
+    from ..algorithms import algorithm
     from ..privacy import Neighbours
     from ..report import release_lines
+    from ..side_releases.alongside import joint_planned_epsilon
+    from ..side_releases.one_step import DEFAULT_SHARE
+    from ..side_releases.side_plan import plan_fit
 
     relation = Neighbours(neighbours.value)
-    whole, sizes = budget.for_zero_out(relation), {"n_rows": n_rows, "n_features": n_coefficients}
-    step = one_step.plan(whole, **sizes, budget_share=one_step.DEFAULT_SHARE) if inference else None
-    paid, paid_names = ((), ()) if step is None else (step.releases, step.release_names)
-    plan = plan_alongside(algorithm(method), whole, paid, **sizes, accounting=accounting.value, **options)
-    lines = release_lines((*plan.release_names, *paid_names), (*plan.releases, *paid))
-    return PlanCost(lines, budget.epsilon, joint_planned_epsilon(plan, paid, budget, relation=relation))
+    share, whole = DEFAULT_SHARE if inference else None, budget.for_zero_out(relation)
+    planned = plan_fit(
+        algorithm(method),
+        whole,
+        n_rows=n_rows,
+        n_features=n_coefficients,
+        inference_share=share,
+        accounting=accounting.value,
+        **options,
+    )
+    plan, beside = planned.method, planned.beside
+    lines = release_lines((*plan.release_names, *beside.release_names), (*plan.releases, *beside.releases))
+    return PlanCost(lines, budget.epsilon, joint_planned_epsilon(plan, beside.releases, budget, relation=relation))
 
 
 def compare_methods(
@@ -160,7 +169,7 @@ def compare_methods(
         typer.echo(json_format.dumps({**asked, "methods": plans}, indent=2))
         return
     released = {method: both["exact"].lines for method, both in costs.items()}
-    # What intervals are made of is the same for all methods.
+    # What intervals are computed from is the same for all methods.
     shared = [line for line in next(iter(released.values())) if all(line in lines for lines in released.values())]
     rows = [
         (

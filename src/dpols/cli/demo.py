@@ -18,7 +18,7 @@ from .tables import read_columns
 
 if TYPE_CHECKING:
     from ..report import PrivacyReport
-    from ..synthetic import Array
+    from .demo_data import Array
     from .demo_plot import ErrorCurve
 
 DELTA = 1e-6
@@ -42,7 +42,7 @@ def demo(
     """
     from sklearn.linear_model import LinearRegression
 
-    from ..synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET, STAFF_DECLARED, patients, staff
+    from .demo_data import PATIENTS_BOUNDS, PATIENTS_TARGET, STAFF_DECLARED, patients, staff
     from .demo_plot import require_matplotlib, save_plot
 
     require_matplotlib()
@@ -75,7 +75,7 @@ def demo(
 def private_fit(table: Any, epsilon: float) -> Any:
     """Return a model fitted on a table of patients."""
     from ..estimators import PrivateLinearRegression
-    from ..synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET
+    from .demo_data import PATIENTS_BOUNDS, PATIENTS_TARGET
 
     return PrivateLinearRegression(epsilon, DELTA, PATIENTS_BOUNDS).fit(table, PATIENTS_TARGET)
 
@@ -84,7 +84,7 @@ def error_curve(table: Any, ordinary: Any) -> "ErrorCurve":
     """Fit many times at each epsilon and measure the error on patients that no fit has seen."""
     import numpy as np
 
-    from ..synthetic import patients
+    from .demo_data import patients
     from .demo_plot import ErrorCurve
 
     features, target = arrays(patients(FRESH_ROWS, seed=1))
@@ -108,7 +108,7 @@ def arrays(table: Any) -> "tuple[Array, Array]":
     """Return features and target of patients, from an arrow table or a mapping of columns."""
     import numpy as np
 
-    from ..synthetic import PATIENTS_BOUNDS, PATIENTS_TARGET
+    from .demo_data import PATIENTS_BOUNDS, PATIENTS_TARGET
 
     columns = [np.asarray(table[name]) for name in feature_names(PATIENTS_BOUNDS)]
     return np.column_stack(columns), np.asarray(table[PATIENTS_TARGET])
@@ -126,8 +126,8 @@ def _cell(value: float | str | None) -> str:
 def show_comparison(report: "PrivacyReport", ordinary: list[float]) -> None:
     """Print the private coefficients beside those of least squares."""
     print_table(
-        "Coefficients",
-        ("feature", ">private", ">std of the noise", ">least squares, NOT private"),
+        "Coefficients, and the standard deviation of their noise",
+        ("feature", ">private", ">noise", ">least squares, NOT private"),
         [
             (c.name, number(c.value), number(c.noise_stddev), number(float(exact)))
             for c, exact in zip(report.coefficients, ordinary, strict=True)

@@ -12,7 +12,7 @@ from ..errors import MissingExtraError
 from ..report import PrivacyReport
 
 if TYPE_CHECKING:
-    from ..synthetic import Array
+    from .demo_data import Array
 
 PRIVATE, ORDINARY, MUTED = "#1f5fa8", "#d1662b", "#6b6b6b"
 
@@ -71,7 +71,7 @@ def _draw_coefficients(
     bar = {"fmt": "o", "color": PRIVATE, "ms": 6, "capsize": 4, "elinewidth": 1.8}
     diamond = {"marker": "D", "ls": "none", "ms": 11, "mfc": "none", "mec": ORDINARY, "mew": 1.6}
     effects.axvline(0.0, color=MUTED, linewidth=0.8)
-    effects.errorbar(private, position, xerr=reach, label="private \u00b1 2 stds of its noise", **bar)
+    effects.errorbar(private, position, xerr=reach, label="private \u00b1 2 standard deviations of its noise", **bar)
     effects.plot(exact, position, label="least squares, not private", **diamond)
     effects.set_yticks(position, [released[i].name.replace("_", " ") for i in order])
     effects.set_xlabel("cost added over the feature's declared range")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import BadRowsError, BoundsError, ParameterError
+from ..storage.placed_file import placed_file, room_for
 from . import options as given
 from .bounds_file import plain_bounds, read_declared, read_feature_map
 from .console import out as console
@@ -23,7 +24,6 @@ from .found_bounds import (
     read_with_unit,
 )
 from .output import check_output
-from .placed_file import placed_file, room_for
 from .progress import pass_bar
 from .report import check_report, report_text
 from .show import show_report

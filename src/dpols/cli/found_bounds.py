@@ -10,7 +10,7 @@ from .tables import column_types
 if TYPE_CHECKING:
     from ..data import Bounds
     from ..feature_map import FeatureMap
-    from ..paid_bounds import PaidBounds
+    from ..side_releases.paid_bounds import PaidBounds
 
 
 def one_way(
@@ -83,7 +83,7 @@ def feature_columns(data: Path, target: str, features: str | None, unit: str | N
 
 def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "PaidBounds":
     """Return bounds to be paid for, within outer limits where a file declares them."""
-    from ..paid_bounds import PaidBounds
+    from ..side_releases.paid_bounds import PaidBounds
 
     if not 0.0 < share < 1.0:
         raise ParameterError(

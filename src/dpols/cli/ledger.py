@@ -119,7 +119,7 @@ def add(
     what: Annotated[str, typer.Option(help="What is released.")],
     gaussian: Annotated[
         float | None,
-        typer.Option(metavar="MULTIPLIER", help="Gaussian noise: its std over how far one row moves the value."),
+        typer.Option(metavar="MULTIPLIER", help="Gaussian noise: its standard deviation over the sensitivity."),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="A black box that is (epsilon, delta)-private.")] = None,
     delta: Annotated[float, typer.Option(help="Its delta.")] = 0.0,

@@ -1,12 +1,12 @@
 """Files that the commands write: checked before the work, then written as a whole or not at all."""
 
-import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ParameterError
-from ..output_file import check_replaceable
+from ..storage.output_file import check_replaceable
+from ..storage.placed_file import write_whole
 
 
 def check_output(path: Path, *, inputs: Iterable[Path] = (), option: str = "--out") -> None:
@@ -27,13 +27,4 @@ def check_output(path: Path, *, inputs: Iterable[Path] = (), option: str = "--ou
 
 def write_text(path: Path, lines: Iterable[str]) -> None:
     """Write text so that a reader sees the old file or the whole new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, "".join(lines).encode())

@@ -45,7 +45,7 @@ def plan(
         float, typer.Option(help="Largest over smallest eigenvalue of the features' correlation matrix.")
     ] = 10.0,
     bounds_slack: Annotated[
-        float, typer.Option(help="Width of the bounds over that of the data (3 stds to either side).")
+        float, typer.Option(help="Width of the bounds over that of the data (3 standard deviations to either side).")
     ] = 1.0,
     bounds: Annotated[Path | None, typer.Option(metavar="FILE", help="Bounds file, as dpols fit takes it.")] = None,
     public_table: Annotated[
@@ -60,7 +60,7 @@ def plan(
         float | None, typer.Option(help="Say which epsilon, or how many rows, reaches this R^2.")
     ] = None,
     want_width: Annotated[
-        float | None, typer.Option(help="The same for the median width of the slopes' 95% intervals, in stds.")
+        float | None, typer.Option(help="The same for the median width of the slopes' 95% intervals.")
     ] = None,
     want_share: Annotated[
         float | None, typer.Option(help="Share of slopes that are to have such an interval; 0.9 unless given.")

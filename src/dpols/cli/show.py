@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from .console import number, out, print_table
 
 if TYPE_CHECKING:
+    from ..inference.summary import Summary
     from ..report import PrivacyReport
-    from ..summary import Summary
 
 
 def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> None:
@@ -22,7 +22,7 @@ def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> No
         out.print()
     print_table(
         "Coefficients, in the units of the data",
-        ("feature", ">coefficient", ">std of the privacy noise"),
+        ("feature", ">coefficient", ">standard deviation of the noise"),
         [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
     )
     out.print(f"{report.noise_meaning}\n")

@@ -14,7 +14,7 @@ from .console import out as console
 from .output import check_output, write_text
 
 if TYPE_CHECKING:
-    from ..summary import Summary
+    from ..inference.summary import Summary
 
 
 class Target(StrEnum):

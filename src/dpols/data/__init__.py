@@ -2,7 +2,8 @@
 
 from .bounds import Bounds, RowMap
 from .files import FileSource, read
-from .memory import ArraySource, TableSource, as_source
+from .memory import ArraySource, TableSource
+from .opening import open_rows
 from .rows import BoundedRows
 from .source import RowSource, Total
 
@@ -15,6 +16,6 @@ __all__ = [
     "RowSource",
     "TableSource",
     "Total",
-    "as_source",
+    "open_rows",
     "read",
 ]

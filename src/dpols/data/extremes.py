@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BoundsError
-from .memory import as_source
+from .opening import open_rows
 from .source import Array
 
 
@@ -26,7 +26,7 @@ def ranges(table: Any, target: Any, margin: float) -> dict[str, Any]:
     """Return the range of each feature, and of the target if there is one, widened by a share of it on either side."""
     if not (isinstance(margin, int | float) and 0.0 <= margin <= 1e3):
         raise BoundsError(f"margin={margin!r} must be a number from 0 to 1000.")
-    source = as_source(table, target)
+    source = open_rows(table, target, with_target=False)
     (seen,) = source.total(_extremes).values
     assert isinstance(seen, _Extremes)
     names = [str(i) for i in range(source.n_features)] if source.columns is None else list(source.columns)

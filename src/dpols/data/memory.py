@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, DataTypeError
-from .arrow_stream import stream_source
 from .columns import feature_names, require_numeric
-from .engines import ENGINES, engine_source
-from .kinds import is_source, is_stream, library_of, refuse_one_shot
-from .source import Array, Kernel, RowSource, Total, add_up
+from .kinds import library_of
+from .source import Array, Kernel, Total, add_up
 from .threads import even_blocks, map_blocks
 
 
@@ -75,49 +73,22 @@ def _total(source: ArraySource | TableSource, kernel: Kernel, args: tuple[Any, .
     return add_up(map_blocks(work, even_blocks(source.n_rows)))
 
 
-def as_source(table: Any, target: Any) -> RowSource:
-    """Return a source for an array or a table; ``target`` is a column name of the table, the values, or None.
-
-    Without a target all columns are features, and the target is 0 in every row.
-
-    Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
-    """
-    refuse_one_shot(table)
-    if is_source(table):
-        return _own_target(table, target)
+def table_source(table: Any, target: Any) -> TableSource:
+    """Return the rows of a table in memory; ``target`` is the name of its column, the values, or None for zeros."""
     kind = library_of(table)
-    if kind in ENGINES:
-        return engine_source(table, target)
-    readers: dict[str, Callable[[Any, list[str]], Callable[[int, int], Array]]] = {
-        "pandas": _pandas_reader,
-        "polars": _polars_reader,
-        "pyarrow": _pyarrow_reader,
-    }
-    if is_stream(table):
-        return stream_source(table, target)
-    if kind not in readers:
-        rows = real_numbers(table, "features")
-        return ArraySource(rows, _zeros(rows.shape[:1]) if target is None else real_numbers(target, "target"))
     n_rows = table.num_rows if kind == "pyarrow" else len(table)
     names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
-    features = feature_names(names, target)
+    features, reader = feature_names(names, target), _READERS[kind]
     if isinstance(target, str):
-        read_target = readers[kind](table, [target])
+        read_target = reader(table, [target])
         values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
     else:
-        vector = _zeros((n_rows,)) if target is None else real_numbers(target, "target")
+        vector = _zeros((n_rows,)) if target is None else target
+        if len(vector) != n_rows:
+            raise DataError(f"X has {n_rows} rows but y has {len(vector)} values; they must be equal.")
         values = lambda start, stop: vector[start:stop]  # noqa: E731
-    read_features = readers[kind](table, features)
+    read_features = reader(table, features)
     return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
-
-
-def _own_target(source: Any, target: Any) -> RowSource:
-    if target is not None:
-        raise DataError("y must be None where X is a source of rows, which has its own target.")
-    if hasattr(source, "check"):
-        source.check()
-    found: RowSource = source
-    return found
 
 
 def _zeros(shape: tuple[int, ...]) -> Array:
@@ -219,3 +190,10 @@ def _pyarrow_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]
         return np.column_stack(columns)
 
     return read
+
+
+_READERS: dict[str, Callable[[Any, list[str]], Callable[[int, int], Array]]] = {
+    "pandas": _pandas_reader,
+    "polars": _polars_reader,
+    "pyarrow": _pyarrow_reader,
+}

@@ -1,4 +1,4 @@
-"""A few thousand bounded rows in floating point, and the sums that statistics are made of."""
+"""A few thousand bounded rows in floating point, and the sums that statistics are computed from."""
 
 from dataclasses import dataclass
 

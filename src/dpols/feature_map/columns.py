@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..data.bounds import Interval, checked_interval
 from ..errors import BoundsError
-from ..plain_data import finite_number, flag, mapping, text, tuple_of
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
 
 OTHER = "other"
 Unknown = Literal["zeros", "other"]

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.bounds import Bounds, Interval, checked_interval
 from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
-from ..plain_data import finite_number, mapping, text, tuple_of
+from ..storage.plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
 from .columns import CategoricalColumn, Column, column_from_dict, repeated
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Bounds, FileSource, RowSource, TableSource
-from ..data.kinds import is_source, is_stream, is_table, library_of
+from ..data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from ..data.memory import real_numbers
 from ..data.source import Array
 from ..errors import BoundsError, DataError, DataTypeError
@@ -18,6 +18,7 @@ from .mapping import FeatureMap
 
 def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource:
     """Return the features of a table or an array as a source of rows; ``target`` is a column name or the values."""
+    refuse_one_shot(table)
     if isinstance(table, FileSource):
         if target is not None or table.target is None:
             raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")

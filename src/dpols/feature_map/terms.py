@@ -11,7 +11,7 @@ import numpy as np
 from ..data.bounds import Interval
 from ..data.source import Array
 from ..errors import BoundsError
-from ..plain_data import finite_number, flag, mapping, text, whole
+from ..storage.plain_data import finite_number, flag, mapping, text, whole
 from .columns import CategoricalColumn, Column, NumericColumn
 
 _LARGEST_POWER = 16

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import names_of
-from ..bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..data import Bounds, RowMap
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
-from ..outcome import Coefficient, EstimateLine, verdict_of
 from ..report import PrivacyReport, release_lines
+from ..report.outcome import Coefficient, EstimateLine, verdict_of
+from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
@@ -33,10 +33,11 @@ def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
 
 def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Inference | None:
     """Return what the fit says of its coefficients, where that was paid for."""
-    if prepared.one_step is None or outcome.measured is None:
+    step = prepared.beside.intervals
+    if step is None or outcome.measured is None:
         return None
     return infer(
-        prepared.one_step,
+        step,
         outcome.measured,
         outcome.row_map,
         [*names, "intercept"][: outcome.row_map.n_coordinates],
@@ -73,7 +74,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         certified_delta=outcome.certified_delta,
         n_rows=prepared.source.n_rows,
         n_features=row_map.n_coordinates,
-        lines=release_lines((*outcome.paid_names, *names_of(plan, fit)), (*outcome.paid, *fit.releases)),
+        lines=release_lines((*prepared.beside.release_names, *names_of(plan, fit)), (*outcome.beside, *fit.releases)),
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import Algorithm, StagedPlan, algorithm, one_step
-from ..algorithms.alongside import joint_planned_epsilon, plan_alongside
-from ..bounds_advice import count_release
+from ..algorithms import Algorithm, StagedPlan, algorithm
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
 from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
-from ..paid_bounds import PaidBounds
-from ..privacy import GaussianRelease, MixingRelease, Neighbours, PrivacyBudget
+from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
 from ..privacy.certificate import certify
+from ..side_releases.alongside import joint_planned_epsilon
+from ..side_releases.bounds_advice import count_release
+from ..side_releases.paid_bounds import PaidBounds
+from ..side_releases.side_plan import FitPlan, SidePlan, plan_fit
 from .request import Request, one_of
 
 ROUNDING = 1.0 + 1e-9  # of an epsilon that was computed
@@ -32,9 +33,13 @@ class Prepared:
     plan: Any
     arithmetic: Arithmetic
     bounds: Bounds | PaidBounds
-    paid: tuple[GaussianRelease, ...]  # what the fit releases beside its method, within the same budget
-    one_step: one_step.OneStepPlan | None  # those of them, the last ones, that intervals are made of
+    beside: SidePlan  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Everything that the fit is to release."""
+        return (*self.beside.releases, *self.plan.releases)
 
 
 def prepare(request: Request, source: RowSource) -> Prepared:
@@ -44,27 +49,18 @@ def prepare(request: Request, source: RowSource) -> Prepared:
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)
-    paid: tuple[GaussianRelease, ...] = ()
     if isinstance(bounds, PaidBounds):
         bounds.limits(source.n_features, source.columns)  # for its checks
-        paid = bounds.releases(budget.for_zero_out(relation), source.n_features)
     else:
         row_map_of(bounds, request, source)  # for its checks
-    if request.count_clipped:
-        paid = (*paid, count_release(budget.for_zero_out(relation)))
-    n_units = -(-source.n_rows // request.rows_per_unit)
-    step = None
-    if (share := request.inference_share) is not None:
-        whole = budget.for_zero_out(relation)
-        step = one_step.plan(whole, n_rows=n_units, n_features=n_coordinates, budget_share=share)
-        paid = (*paid, *step.releases)
-    plan = _plan(request, method, budget, relation, n_units, n_coordinates, paid)
-    if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in plan.releases):
+    planned = _plan(request, method, budget, relation, source, bounds)
+    if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in planned.method.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
     arithmetic = _arithmetic(request, method, n_coordinates)
-    if arithmetic == "exact" and not isinstance(plan, StagedPlan):
-        certify((*paid, *plan.releases), budget, relation=relation)  # and again of what was recorded
-    return Prepared(request, method, budget, relation, plan, arithmetic, bounds, paid, step, source)
+    prepared = Prepared(request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source)
+    if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
+        certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
+    return prepared
 
 
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
@@ -99,19 +95,27 @@ def _plan(
     method: Algorithm,
     budget: PrivacyBudget,
     relation: Neighbours,
-    n_rows: int,
-    n_coordinates: int,
-    paid: tuple[GaussianRelease, ...],
-) -> Any:
+    source: RowSource,
+    bounds: Bounds | PaidBounds,
+) -> FitPlan:
+    """Plan the method and what is released beside it, within the budget."""
     if not isinstance(request.options, Mapping | None):
         raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
     options = dict(request.options or {})
-    sizes = {"n_rows": n_rows, "n_features": n_coordinates}
+    whole = budget.for_zero_out(relation)
     try:
-        plan = plan_alongside(
-            method, budget.for_zero_out(relation), paid, **sizes, accounting=request.accounting, **options
+        plan = plan_fit(
+            method,
+            whole,
+            n_rows=-(-source.n_rows // request.rows_per_unit),
+            n_features=source.n_features + bool(request.fit_intercept),
+            bounds=bounds.releases(whole, source.n_features) if isinstance(bounds, PaidBounds) else (),
+            counts=count_release(whole) if request.count_clipped else None,
+            inference_share=request.inference_share,
+            accounting=request.accounting,
+            **options,
         )
-        planned = joint_planned_epsilon(plan, paid, budget, relation=relation)
+        planned = joint_planned_epsilon(plan.method, plan.beside.releases, budget, relation=relation)
     except TypeError as error:
         raise ParameterError(f"options={options!r} do not fit method {method.name!r}: {error}.") from None
     except OverflowError:

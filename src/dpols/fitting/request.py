@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..algorithms import algorithm, one_step
+from ..algorithms import algorithm
 from ..algorithms.options import share as checked_share
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap, mapped_bounds
-from ..paid_bounds import PaidBounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import delta_from_rule
+from ..side_releases import one_step
+from ..side_releases.paid_bounds import PaidBounds
 
 
 @dataclass(frozen=True)

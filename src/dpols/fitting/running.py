@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..algorithms import Fit, follows, one_step
-from ..algorithms.alongside import joint_certified_delta, joint_spent_epsilon
-from ..bounds_advice import COUNTS_NAME, SpreadCounts, release_spread
-from ..counting import UnboundedRows
+from ..algorithms import Fit, follows
 from ..data import BoundedRows, Bounds, RowMap
 from ..data.threads import one_blas_thread
 from ..errors import BudgetExceeded
 from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
-from ..paid_bounds import PaidBounds, release_bounds
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
+from ..side_releases import one_step
+from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
+from ..side_releases.bounds_advice import SpreadCounts, release_spread
+from ..side_releases.counting import UnboundedRows
+from ..side_releases.paid_bounds import PaidBounds, release_bounds
 from .preparing import ROUNDING, Prepared, row_map_of
 
 
@@ -30,10 +31,9 @@ class Outcome:
     fit: Fit
     bounds: Bounds  # declared, or paid for
     row_map: RowMap
-    paid: tuple[GaussianRelease, ...]  # as recorded
-    paid_names: tuple[str, ...]
+    beside: tuple[GaussianRelease, ...]  # released beside the method, as recorded
     spread: SpreadCounts | None  # of values within and beyond the bounds
-    measured: one_step.Measured | None  # what intervals are made of
+    measured: one_step.Measured | None  # what intervals are computed from
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
@@ -53,10 +53,10 @@ def carry_out(
     """
     seen = Witness() if witness is None else witness
     bits = seen.watch(streams(random_state, 1))
-    groups = [(*prepared.paid, *prepared.plan.releases)]
-    with held(ledger, groups, what=_what(prepared), released=lambda: seen.released) as hold:
+    with held(ledger, [prepared.releases], what=_what(prepared), released=lambda: seen.released) as hold:
         outcome = _run(prepared, bits)
-        if ledger is not None and not (outcome.paid == prepared.paid and follows(prepared.plan, outcome.fit)):
+        planned = prepared.beside.releases
+        if ledger is not None and not (outcome.beside == planned and follows(prepared.plan, outcome.fit)):
             raise BudgetExceeded(
                 "the recorded releases are not those that the ledger was charged for; nothing is returned. Please "
                 "report this as a bug of dpols."
@@ -66,29 +66,29 @@ def carry_out(
 
 def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     budget, plan, relation, request = prepared.budget, prepared.plan, prepared.relation, prepared.request
+    beside = prepared.beside
     with one_blas_thread():
-        bounds, paid, paid_names = _settled_bounds(prepared, bits[0])
+        bounds, recorded = _settled_bounds(prepared, bits[0])
         row_map = row_map_of(bounds, request, prepared.source)
         spread = None
-        if request.count_clipped:
-            release = prepared.paid[len(paid)]
-            spread, recorded = release_spread(bounds, row_map, _unbounded(prepared), release, bits[0])
-            paid, paid_names = (*paid, *recorded), (*paid_names, COUNTS_NAME)
+        if beside.counts is not None:
+            spread, counted = release_spread(bounds, row_map, _unbounded(prepared), beside.counts, bits[0])
+            recorded = (*recorded, *counted)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run(rows, plan, bits)
         measured = None
-        if prepared.one_step is not None:
-            measured = one_step.run(rows, prepared.one_step, fit.theta, bits)
-            paid, paid_names = (*paid, *measured.releases), (*paid_names, *prepared.one_step.release_names)
-    spent = joint_spent_epsilon(plan, fit, paid, budget, relation=relation)
+        if beside.intervals is not None:
+            measured = one_step.run(rows, beside.intervals, fit.theta, bits)
+            recorded = (*recorded, *measured.releases)
+    spent = joint_spent_epsilon(plan, fit, recorded, budget, relation=relation)
     if not spent <= budget.epsilon * ROUNDING:
         raise BudgetExceeded(
             f"the recorded releases cost epsilon={spent:.6g}, more than the {budget.epsilon:.6g} asked for; "
             "nothing is returned. Please report this as a bug of dpols."
         )
     exact = prepared.arithmetic == "exact"
-    proved = joint_certified_delta(plan, fit, paid, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, paid, paid_names, spread, measured, spent, proved, bits[0].seeded)
+    proved = joint_certified_delta(plan, fit, recorded, budget, relation=relation) if exact else None
+    return Outcome(fit, bounds, row_map, recorded, spread, measured, spent, proved, bits[0].seeded)
 
 
 def _what(prepared: Prepared) -> str:
@@ -98,15 +98,12 @@ def _what(prepared: Prepared) -> str:
     return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}"
 
 
-def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...], tuple[str, ...]]:
-    """Return the declared bounds, or those that the fit pays for, with what was recorded and what it is of."""
-    bounds, source = prepared.bounds, prepared.source
+def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...]]:
+    """Return the declared bounds, or those that the fit pays for, with what was recorded."""
+    bounds, planned, fit_intercept = prepared.bounds, prepared.beside.bounds, bool(prepared.request.fit_intercept)
     if not isinstance(bounds, PaidBounds):
-        return bounds, (), ()
-    names = bounds.release_names(source.n_features)
-    fit_intercept = bool(prepared.request.fit_intercept)
-    planned = prepared.paid[: len(names)]
-    return *release_bounds(bounds, planned, _unbounded(prepared), fit_intercept=fit_intercept, bits=bits), names
+        return bounds, ()
+    return release_bounds(bounds, planned, _unbounded(prepared), fit_intercept=fit_intercept, bits=bits)
 
 
 def _unbounded(prepared: Prepared) -> UnboundedRows:

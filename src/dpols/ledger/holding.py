@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ..errors import LedgerError, LedgerWarning
 from ..privacy import Release
-from . import BudgetLedger, Entry
+from .budget_ledger import BudgetLedger
+from .records import Entry
 
 
 @dataclass

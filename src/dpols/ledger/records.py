@@ -9,28 +9,19 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from ..errors import LedgerError
-from ..plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from ..privacy import (
-    FailureAllowance,
-    GaussianRelease,
-    MixingRelease,
     Neighbours,
-    OpaqueRelease,
     PrivacyBudget,
     Release,
 )
 from ..privacy.filter import Caps, Charge
+from ..privacy.plain import number_from, plain_number, release_from_data, release_to_data
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .store import Content, Row
 
 Groups = tuple[tuple[Release, ...], ...]
 Status = Literal["open", "spent", "void"]
 
-_KINDS: dict[str, type[Release]] = {
-    "gaussian": GaussianRelease,
-    "mixing": MixingRelease,
-    "failure": FailureAllowance,
-    "opaque": OpaqueRelease,
-}
 _MOST_TIMES = 10**7
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
@@ -192,25 +183,16 @@ def state_of(rows: Sequence[Row]) -> State:
 
 def releases_to_data(releases: Iterable[Release]) -> list[dict[str, Any]]:
     """Return releases as plain data, equal ones together."""
-    return [
-        {
-            "kind": next(name for name, cls in _KINDS.items() if isinstance(release, cls)),
-            "times": times,
-            **{name: _finite(value) for name, value in asdict(release).items()},
-        }
-        for release, times in Counter(releases).items()
-    ]
+    return [{"times": times, **release_to_data(release)} for release, times in Counter(releases).items()]
 
 
 def _releases_from_data(data: Iterable[dict[str, Any]]) -> tuple[Release, ...]:
     releases: list[Release] = []
     for line in data:
-        parameters: dict[str, Any] = {
-            name: _number(value) for name, value in mapping(line).items() if name not in ("kind", "times")
-        }
+        release = {name: value for name, value in mapping(line).items() if name != "times"}
         if whole(line["times"]) > _MOST_TIMES:
             raise ValueError("more equal releases than a fit makes")
-        releases += [_KINDS[text(line["kind"])](**parameters)] * line["times"]
+        releases += [release_from_data(release)] * line["times"]
     return tuple(releases)
 
 
@@ -298,7 +280,7 @@ def _capped(budget: PrivacyBudget, caps: Caps) -> Content:
     return {
         "epsilon": budget.epsilon,
         "delta": budget.delta,
-        "multiplier": _finite(caps.multiplier),
+        "multiplier": plain_number(caps.multiplier),
         "leak": caps.leak,
     }
 
@@ -310,7 +292,7 @@ def _cap(row: Row, black_boxes: tuple[float, float]) -> Cap:
 
 
 def _caps(content: Content, black_boxes: tuple[float, float]) -> Caps:
-    multiplier = _number(content["multiplier"])
+    multiplier = number_from(content["multiplier"])
     leak = _not_negative(content["leak"])
     if not (_SMALLEST <= multiplier <= _LARGEST or multiplier == math.inf) or leak > 1.0:
         raise ValueError("caps that no budget has")
@@ -335,18 +317,6 @@ def _not_negative(value: Any) -> float:
     if number < 0.0:
         raise ValueError("a negative number")
     return number
-
-
-def _finite(value: float) -> float | str:
-    """Return a number as JSON can hold it, which knows no infinity."""
-    return "inf" if value == math.inf else value
-
-
-def _number(value: Any) -> float | int:
-    if value == "inf":
-        return math.inf
-    number = finite_number(value)
-    return value if isinstance(value, int) else number
 
 
 def _now() -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..errors import LedgerError
-from ..output_file import LEDGER_ID
+from ..storage.output_file import LEDGER_ID
 
 Content = dict[str, Any]
 

@@ -139,14 +139,14 @@ def plan_accuracy(
     delta : float or "1/n^2", default="1/n^2"
         As in a fit.
     bounds : Bounds or FeatureMap, optional
-        The bounds of the fit, to plan in its units. Without them features and target have std 1. A feature map makes
-        categories, powers and products of made-up raw columns, or of those of ``public_table``.
+        The bounds of the fit, to plan in its units. Without them features and target have standard deviation 1. A
+        feature map makes categories, powers and products of made-up raw columns, or of those of ``public_table``.
     r_squared : float, default=0.5
         The share of the target's variance that features explain, as you expect it.
     condition : float, default=10
         Largest over smallest eigenvalue of the features' correlation matrix: 1 for independent features.
     bounds_slack : float, default=1
-        How many times as wide as the data's spread (3 stds to either side) the bounds are.
+        How many times as wide as the data's spread (3 standard deviations to either side) the bounds are.
     fit_intercept : bool, default=True
         As in a fit.
     public_table, target : table and name of its target, optional

@@ -17,7 +17,7 @@ class MappedShape(Shape):
     """A shape whose features follow from raw columns, which are correlated normal numbers.
 
     Categories are ranges of such a number, so that all are equally frequent. All features that vary have slopes of the
-    same size, in stds, with signs that alternate at random.
+    same size, in standard deviations, with signs that alternate at random.
     """
 
     feature_map: FeatureMap = field(kw_only=True)
@@ -41,7 +41,7 @@ class MappedShape(Shape):
         return Sample(source, bounds, self.fit_intercept, 1.0 - self.r_squared)
 
     def _features(self, latent: Array) -> Array:
-        """Turn numbers in stds into raw columns, and those into features."""
+        """Turn numbers in standard deviations into raw columns, and those into features."""
         block = np.empty((len(latent), len(self.feature_map.columns)), dtype=object)
         places = dict(zip(self.feature_map.raw_columns, latent.T, strict=True))
         for i, (name, column) in enumerate(self.feature_map.columns.items()):

@@ -63,7 +63,7 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
         why = next((row.no_interval_because for row in plan.rows if row.no_interval_because), "")
         said = fill(f"no intervals at these epsilons: {why}", 44)
         right.text(0.5, 0.5, said, ha="center", va="center", color=MUTED, transform=right.transAxes)
-    right.set_ylabel("width, in stds of target per std of feature")
+    right.set_ylabel("width, in standard deviations of target per standard deviation of feature")
     right.set_title("95% intervals of slopes, in fits that pay for them")
     for axes in (left, right):
         axes.set_xscale("log")

@@ -18,7 +18,7 @@ MOST_ROWS = 20_000  # distinct ones
 
 
 def distinct(n_rows: int) -> int:
-    """Return how many rows a table that long is made of, so that each stands in it about as often as any other."""
+    """Return how many rows a table that long repeats, so that each stands in it about as often as any other."""
     return n_rows // -(-n_rows // MOST_ROWS)
 
 
@@ -62,7 +62,7 @@ class Sample:
     triangle: Array = field(init=False)  # R of the rows [X, 1] = Q R
     best: Array = field(init=False)  # least squares on these rows, the intercept last
     target_variance: float = field(init=False)
-    feature_stds: Array = field(init=False)
+    feature_stddevs: Array = field(init=False)
 
     def __post_init__(self) -> None:
         weights = self.source.weights / self.source.n_rows
@@ -77,7 +77,7 @@ class Sample:
             "triangle": triangle[:width, :width],
             "best": np.linalg.lstsq(triangle[:width, :width], triangle[:width, width], rcond=1e-15)[0],
             "target_variance": float(weights @ (target - middle) ** 2),
-            "feature_stds": np.sqrt(weights @ (features - centre) ** 2),
+            "feature_stddevs": np.sqrt(weights @ (features - centre) ** 2),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -95,18 +95,18 @@ class Sample:
         return np.asarray(np.einsum("ij,ij->i", products, products))
 
     def slope_errors(self, coefficients: Array) -> Array:
-        """Return the errors of slopes, in target stds for each std of the feature."""
+        """Return the errors of slopes, in target standard deviations for each standard deviation of the feature."""
         d = self.source.n_features
-        return np.asarray((coefficients - self.best)[:, :d] * self.in_stds)
+        return np.asarray((coefficients - self.best)[:, :d] * self.in_stddevs)
 
     @property
-    def in_stds(self) -> Array:
-        """What a slope is multiplied with to be in target stds for each std of its feature."""
-        return np.asarray(self.feature_stds / np.sqrt(self.target_variance))
+    def in_stddevs(self) -> Array:
+        """What a slope is multiplied with to be in standard deviations of target per standard deviation of feature."""
+        return np.asarray(self.feature_stddevs / np.sqrt(self.target_variance))
 
     def sampling_variances(self) -> Array:
         """Return the variance that least squares on so many rows has by chance, of slopes in the same units."""
         d = self.source.n_features
         inverse = np.linalg.pinv(self.triangle)
         variance = self.residual_share * self.target_variance * np.einsum("ij,ij->i", inverse, inverse)[:d]
-        return np.asarray(variance * self.in_stds**2 / self.source.n_rows)
+        return np.asarray(variance * self.in_stddevs**2 / self.source.n_rows)

@@ -63,9 +63,10 @@ def required_epsilon(
     """Return the smallest epsilon, of twelve in each decade from 0.01 to 100, that reaches what is wanted.
 
     Give either ``wanted_r_squared``, on fresh rows, or ``interval_width``: the median width of the slopes' 95%
-    intervals, in target stds for each std of the feature, where at least the share ``interval_share`` of slopes must
-    have one. What is assumed is given as to `plan_accuracy`. Every epsilon is tried on the same
-    rows and with the same noise up to its scale, so that accuracy grows with epsilon and the search can halve.
+    intervals, in target standard deviations for each standard deviation of the feature, where at least the share
+    ``interval_share`` of slopes must have one. What is assumed is given as to `plan_accuracy`. Every epsilon is tried
+    on the same rows and with the same noise up to its scale, so that accuracy grows with epsilon and the search can
+    halve.
 
     >>> required_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
     'no epsilon is enough: even without privacy R^2 is 0.500 by what is assumed; lower what is wanted.'

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArraySource, Bounds, FileSource, TableSource, as_source
+from ..data import ArraySource, Bounds, FileSource, TableSource, open_rows
 from ..data.source import RowSource
 from ..errors import DataError, ParameterError
 from ..feature_map import FeatureMap
@@ -15,16 +15,16 @@ from ..feature_map.source import mapped_source
 from ..randomness import Bits, standard_normal, streams
 from .rows import MOST_ROWS, Array, RepeatedRows, Sample, distinct
 
-REACH = 3.0  # stds to either side that bounds without slack have room for
+REACH = 3.0  # standard deviations to either side that bounds without slack have room for
 
 
 @dataclass(frozen=True)
 class Shape:
     """What is assumed of a table: public knowledge or a guess, never read from the data.
 
-    Features are normal, cut off at 3 stds, with a correlation matrix whose largest eigenvalue is ``condition`` times
-    the smallest. All have slopes of the same size, in stds, with signs that alternate at random. Bounds reach
-    3 ``bounds_slack`` stds to either side.
+    Features are normal, cut off at 3 standard deviations, with a correlation matrix whose largest eigenvalue is
+    ``condition`` times the smallest. All have slopes of the same size, in standard deviations, with signs that
+    alternate at random. Bounds reach 3 ``bounds_slack`` standard deviations to either side.
     """
 
     n_features: int
@@ -66,7 +66,7 @@ class Shape:
         return self._in_units(features, target, n_rows)
 
     def _in_units(self, features: Array, target: Array, n_rows: int) -> Sample:
-        """Stretch a table in stds to the units of the bounds."""
+        """Stretch a table in standard deviations to the units of the bounds."""
         bounds = self.bounds
         if bounds is None:
             reach = REACH * self.bounds_slack
@@ -124,7 +124,7 @@ def public_table(
         files = isinstance(table, FileSource)  # they name their target themselves
         source, bounds = mapped_source(bounds, table, None if files else target), bounds.bounds()
     else:
-        source = as_source(table, target)
+        source = open_rows(table, target)
     features, values = _all_rows(source)
     if len(values) < source.n_features + 3:
         raise DataError(

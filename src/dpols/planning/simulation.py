@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import algorithm, one_step
-from ..algorithms.alongside import plan_alongside
+from ..algorithms import algorithm
 from ..data.threads import one_blas_thread
 from ..errors import CalibrationError
 from ..inference import Inference, infer
 from ..privacy import Neighbours, PrivacyBudget
 from ..randomness import Bits, streams
+from ..side_releases import one_step
+from ..side_releases.side_plan import plan_fit
 from .rows import Array, Sample
 
 # As many residuals are kept at once as there are distinct rows times trials.
@@ -25,7 +26,7 @@ INTERVAL_SHARE = 0.9  # of slopes that are to have an interval, where a width is
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """What to expect of a method at an epsilon. Errors are in units of the target's variance, slopes in stds."""
+    """What to expect of a method at an epsilon: errors over the target's variance, slopes in standard deviations."""
 
     method: str
     epsilon: float
@@ -87,7 +88,7 @@ def planned_row(
 def simulated_errors(
     samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int
 ) -> tuple[Array, Array]:
-    """Return for each simulated fit its excess risk, and the mean square of its slopes' errors in stds."""
+    """Return each simulated fit's excess risk, and the mean square of its slopes' errors in standard deviations."""
     row = algorithm(method)
     excess, squares = [], []
     plan = None
@@ -117,23 +118,23 @@ def _simulated_intervals(
 ) -> Intervals:
     """Count intervals as fits print them, slope by slope."""
     row, widths, reasons = algorithm(method), [], Counter[str]()
-    plan = step = None
+    planned = None
     for sample, bits in _shares(samples, trials, seed + 1):
         rows = sample.bounded()
-        sizes = {"n_rows": rows.n_rows, "n_features": rows.row_map.n_coordinates}
-        if plan is None or step is None:
-            step = one_step.plan(allowed, **sizes, budget_share=one_step.DEFAULT_SHARE)
+        if planned is None:
             try:
-                plan = plan_alongside(row, allowed, step.releases, **sizes)
+                planned = plan_fit(row, allowed, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
             except CalibrationError as error:
                 return Intervals(0.0, None, str(error))
+        step = planned.beside.intervals
+        assert step is not None
         with one_blas_thread():
-            measured = one_step.run(rows, step, row.run(rows, plan, bits).theta, bits)
+            measured = one_step.run(rows, step, row.run(rows, planned.method, bits).theta, bits)
         names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
         for trial in range(len(bits)):
             found = infer(step, measured, rows.row_map, names, n_rows=rows.n_rows, trial=trial)
             limits = found.conf_int()[: sample.source.n_features]
-            widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stds)
+            widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stddevs)
             if np.isnan(widths[-1]).any():
                 reasons[_kind(found)] += 1
     found_widths = np.concatenate(widths)

@@ -1,6 +1,7 @@
 """One Gaussian release, exactly, at any epsilon and down to the smallest delta.
 
-With mu = 1 / multiplier = sensitivity / std, the privacy loss is N(mu^2/2, mu^2) and (Balle and Wang, 2018)
+With mu = 1 / multiplier = sensitivity / standard deviation, the privacy loss is N(mu^2/2, mu^2) and (Balle and Wang,
+2018)
 
     delta(eps) = Phi(-eps/mu + mu/2) - exp(eps) Phi(-eps/mu - mu/2).
 

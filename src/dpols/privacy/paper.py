@@ -124,7 +124,7 @@ def ihm_closed_form(
 
 
 def eigenvalue_margin(delta: float, failure_probability: float, *, parts: int = 4, failure_parts: int = 4) -> float:
-    """Return tau: how many stds are subtracted from the noisy smallest eigenvalue.
+    """Return tau: how many standard deviations are subtracted from the noisy smallest eigenvalue.
 
     ``parts`` and ``failure_parts`` say into how many events delta and the failure probability are split: four and
     four for IHM, three and two for LinMix.

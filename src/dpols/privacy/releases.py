@@ -13,7 +13,7 @@ _MOST_ROWS = 2**53
 
 @dataclass(frozen=True)
 class GaussianRelease:
-    """A statistic plus Gaussian noise; ``multiplier`` is the noise std over the statistic's l2-sensitivity."""
+    """A statistic plus Gaussian noise; ``multiplier`` is the noise's standard deviation over the l2-sensitivity."""
 
     multiplier: float
 

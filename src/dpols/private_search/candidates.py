@@ -29,7 +29,7 @@ def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegres
             raise ParameterError(f"param_grid must not hold {', '.join(taken)}: the search sets them for each fit.")
     candidates = [clone(estimator).set_params(**params) for params in grid]
     for candidate in candidates:
-        if getattr(candidate, "unit", None) is not None:
+        if candidate.unit is not None:
             raise ParameterError("unit must be None in a search: rows of one unit could be in both of its parts.")
         if candidate.bad_rows != candidates[0].bad_rows:
             raise ParameterError("bad_rows must be the same for all candidates.")
@@ -53,7 +53,7 @@ def calibrated(
         prepared = [
             prepare(candidate._request(), source) for candidate, source in zip(candidates, sources, strict=True)
         ]
-        return [(*fit.paid, *fit.plan.releases) for fit in prepared]
+        return [fit.releases for fit in prepared]
 
     def allowed(plans: list[tuple[Release, ...]]) -> bool:
         together = [release for plan in plans for release in plan]

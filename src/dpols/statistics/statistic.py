@@ -26,14 +26,14 @@ Rows = TypeVar("Rows", bound=_RowsOfUnits)
 
 @dataclass(frozen=True, repr=False)
 class Statistic:
-    """A value, and a bound on the Euclidean distance that one row can move it, both in multiples of ``unit``.
+    """A value, and a bound on the Euclidean distance that one row can move it, both in multiples of ``step``.
 
     In exact arithmetic both are whole numbers and the bound holds of the program's own integers.
     """
 
     value: Array
     sensitivity: float
-    unit: float | Array = 1.0  # one for all trials, or one for each
+    step: float | Array = 1.0  # one for all trials, or one for each
     rows_at_once: int = 1  # how many rows can be gone, each of which moves it by an equal part of the sensitivity
 
     @property
@@ -45,13 +45,13 @@ class Statistic:
 def per_unit(statistic: Statistic, rows_per_unit: int) -> Statistic:
     """Return the same sum for neighbours that differ in so many rows: it moves that much more, and is counted in units.
 
-    By the triangle inequality the sensitivity grows by that factor. The unit of measurement shrinks by it, so that the
+    By the triangle inequality the sensitivity grows by that factor. The step shrinks by it, so that the
     sensitivity is the same in terms of it, and the data looks to a method like as many rows as there may be units.
     """
     if rows_per_unit == 1:
         return statistic
     return Statistic(
-        statistic.value, statistic.sensitivity * rows_per_unit, statistic.unit / rows_per_unit, rows_per_unit
+        statistic.value, statistic.sensitivity * rows_per_unit, statistic.step / rows_per_unit, rows_per_unit
     )
 
 

@@ -28,7 +28,7 @@ def gram_and_first_gradient(rows: BoundedRows, *, residual_bound: float) -> tupl
     half = len(values) // 2
     return (
         _statistic(values[:half], sensitivity=1.0),
-        _statistic(values[half:], sensitivity=1.0, unit=residual_bound),
+        _statistic(values[half:], sensitivity=1.0, step=residual_bound),
     )
 
 
@@ -48,7 +48,7 @@ def clipped_gradient(rows: BoundedRows, theta: Array, *, residual_bound: float |
     One row moves it by x times a clipped residual, of norm at most ``residual_bound`` whatever theta is.
     """
     values = rows.total(call, "clipped_gradient", *_point(rows, theta), residual_bound, width=2 * len(theta))
-    return _statistic(values, sensitivity=1.0, unit=residual_bound)
+    return _statistic(values, sensitivity=1.0, step=residual_bound)
 
 
 @of_units
@@ -63,7 +63,7 @@ def clipped_gradient_and_counts(
     width = (2 + len(edges)) * len(theta)
     point = _point(rows, theta)
     *gradient, counts = rows.total(call, "clipped_gradient_and_counts", *point, residual_bound, edges, width=width)
-    return _statistic(tuple(gradient), sensitivity=1.0, unit=residual_bound), counted(rows, counts)
+    return _statistic(tuple(gradient), sensitivity=1.0, step=residual_bound), counted(rows, counts)
 
 
 @of_units
@@ -78,8 +78,8 @@ def clipped_gradient_and_squares(
         call, "clipped_gradient_and_squares", *_point(rows, theta), residual_bound, width=2 * len(theta)
     )
     half = len(values) // 2
-    gradient = _statistic(values[:half], sensitivity=1.0, unit=residual_bound)
-    return gradient, _statistic(values[half:], sensitivity=1.0, unit=np.square(residual_bound))
+    gradient = _statistic(values[:half], sensitivity=1.0, step=residual_bound)
+    return gradient, _statistic(values[half:], sensitivity=1.0, step=np.square(residual_bound))
 
 
 @of_units
@@ -93,7 +93,7 @@ def counts_and_moments(rows: BoundedRows, theta: Array, *, edges: Array) -> tupl
     counts, *moments = rows.total(call, "counts_and_moments", *_point(rows, theta), edges, width=width)
     pair = _statistic(tuple(moments), sensitivity=1.0)
     root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)
-    return counted(rows, counts), Statistic(pair.value, root, pair.unit)
+    return counted(rows, counts), Statistic(pair.value, root, pair.step)
 
 
 @of_units
@@ -103,7 +103,7 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
     One row moves it by its own term, of norm at most ``norm_bound`` whatever theta is.
     """
     values = rows.total(call, "norm_clipped_gradient", *_point(rows, theta), norm_bound, width=2 * len(theta))
-    return _statistic(values, sensitivity=1.0, unit=norm_bound)
+    return _statistic(values, sensitivity=1.0, step=norm_bound)
 
 
 @of_units
@@ -114,7 +114,7 @@ def totals(rows: BoundedRows) -> Statistic:
     """
     sums = _statistic(rows.total(call, "totals"), sensitivity=1.0)
     root = math.ceil(math.sqrt(3.0) * SQUARE) if sums.exact else math.sqrt(3.0)
-    return Statistic(sums.value, root, sums.unit)
+    return Statistic(sums.value, root, sums.step)
 
 
 @of_units
@@ -132,8 +132,8 @@ def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     return quantised(theta) if rows.arithmetic == "exact" else (theta,)
 
 
-def _statistic(values: tuple[Array, ...], *, sensitivity: float, unit: float | Array = 1.0) -> Statistic:
-    """Wrap a sum; ``sensitivity`` is in multiples of ``unit``, which is what integers of 2^40 stand for."""
+def _statistic(values: tuple[Array, ...], *, sensitivity: float, step: float | Array = 1.0) -> Statistic:
+    """Wrap a sum; ``sensitivity`` is in multiples of ``step``, which is what integers of 2^40 stand for."""
     if len(values) == 1:
-        return Statistic(values[0], sensitivity, unit)
-    return Statistic(from_limbs(*values), sensitivity * SQUARE, unit / SQUARE)
+        return Statistic(values[0], sensitivity, step)
+    return Statistic(from_limbs(*values), sensitivity * SQUARE, step / SQUARE)

@@ -3,6 +3,7 @@
 Most of what is generated is sound, so that odd values meet all the rest of the program; each part is odd now and then.
 """
 
+import inspect
 import json
 import math
 import warnings
@@ -16,7 +17,6 @@ from hypothesis import strategies as st
 
 from dpols.algorithms import ALGORITHMS
 from dpols.data import Bounds
-from dpols.named_estimators import option_names
 
 from .forms import FORMS, PLAIN_FORMS, TARGETS
 
@@ -199,7 +199,8 @@ _shared = {
 
 
 def _parameters(method: Any) -> st.SearchStrategy[dict[str, Any]]:
-    names = option_names(method) if method in ALGORITHMS else ("n_iterations",)
+    plan = inspect.signature(ALGORITHMS[method].plan).parameters if method in ALGORITHMS else {"n_iterations": None}
+    names = [name for name in plan if name not in ("budget", "n_rows", "n_features", "accounting")]
     mappings = st.dictionaries(st.sampled_from((*names, "unknown")), st.sampled_from(_OPTION_VALUES), max_size=3)
     odd_mappings = st.sampled_from([3, "ab", [("n_iterations", 2)], {1: 2}])
     return st.fixed_dictionaries(

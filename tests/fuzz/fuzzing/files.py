@@ -19,11 +19,12 @@ READING: dict[str, tuple[str, ...] | None] = {
     "dpols.feature_map.toml": None,
     "dpols.ledger.records": None,
     "dpols.ledger.store": None,
-    "dpols.model_file": None,
-    "dpols.outcome": ("coefficient_from", "estimate_from"),
-    "dpols.plain_data": None,
+    "dpols.storage.model_file": None,
+    "dpols.report.outcome": ("coefficient_from", "estimate_from"),
+    "dpols.storage.plain_data": None,
     "dpols.privacy.budget": ("delta_from_rule",),
-    "dpols.report": (
+    "dpols.privacy.plain": None,
+    "dpols.report.privacy_report": (
         "PrivacyReport.from_dict",
         "PrivacyReport.to_dict",
         "PrivacyReport.to_text",
@@ -32,6 +33,6 @@ READING: dict[str, tuple[str, ...] | None] = {
         "_relation",
         "_ledger_entry",
         "_line_from_dict",
-        "_line_to_dict",
+        "ReleaseLine.to_dict",
     ),
 }

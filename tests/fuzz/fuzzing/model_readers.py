@@ -9,8 +9,8 @@ import numpy as np
 
 from dpols.estimators import PrivateLinearRegression
 from dpols.feature_map import FeatureMap
-from dpols.model_file import read_model, write_model
 from dpols.report import PrivacyReport
+from dpols.storage.model_file import read_model, write_model
 
 from .guided import NeverFed, require
 

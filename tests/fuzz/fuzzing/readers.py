@@ -58,8 +58,8 @@ def _file_readers() -> list[Reader]:
 
 
 def _model_readers() -> list[Reader]:
-    model, report = _files("model_file", "estimators"), _files("report", "plain_data")
-    maps = _files("feature_map.mapping", "feature_map.columns", "feature_map.terms", "plain_data")
+    model, report = _files("storage.model_file", "estimators"), _files("report.privacy_report", "storage.plain_data")
+    maps = _files("feature_map.mapping", "feature_map.columns", "feature_map.terms", "storage.plain_data")
     models, words = seeds.models(), seeds.JSON_WORDS
     return [
         Reader("model file", feed_model, models, words, model),
@@ -70,7 +70,7 @@ def _model_readers() -> list[Reader]:
 
 
 def _ledger_readers() -> list[Reader]:
-    files, forged = _files("ledger", "ledger.store", "ledger.records"), seeds.ledger_rows()
+    files, forged = _files("ledger.budget_ledger", "ledger.store", "ledger.records"), seeds.ledger_rows()
     return [
         Reader("ledger", feed_ledger, seeds.ledgers(), seeds.JSON_WORDS, files),
         Reader("ledger, rows forged", feed_forged_ledger, forged, seeds.JSON_WORDS, files, TreeMutator),

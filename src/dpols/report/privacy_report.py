@@ -10,25 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .errors import ModelFileError
+from ..errors import ModelFileError
+from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, PrivacyBudget, Release
+from ..privacy.cautions import cautions_on
+from ..privacy.plain import release_from_data, release_to_data
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
-from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
-from .privacy import (
-    FailureAllowance,
-    GaussianRelease,
-    MixingRelease,
-    OpaqueRelease,
-    PrivacyBudget,
-    Release,
-)
-from .privacy.cautions import cautions_on
 
-_KINDS: dict[str, type[Release]] = {
-    "gaussian": GaussianRelease,
-    "mixing": MixingRelease,
-    "failure": FailureAllowance,
-    "opaque": OpaqueRelease,
-}
 _MOST_TIMES = 10**6  # releases are listed one by one
 _RELATIONS = {
     "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
@@ -57,13 +45,17 @@ class ReleaseLine:
     def describe(self) -> str:
         match self.release:
             case GaussianRelease(multiplier):
-                return f"Gaussian noise, std {multiplier:.5g} x sensitivity"
+                return f"Gaussian noise, standard deviation {multiplier:.5g} x sensitivity"
             case MixingRelease(rows, floor):
                 return f"Gaussian mixing, {rows} sketch rows, floor {floor:.5g}"
             case FailureAllowance(probability):
                 return f"fails with probability {probability:.3g}"
             case OpaqueRelease(epsilon, delta):
                 return f"black box of ({epsilon:.5g}, {delta:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"what": self.what, "times": self.times, **release_to_data(self.release)}
 
 
 @dataclass(frozen=True)
@@ -88,7 +80,7 @@ class PrivacyReport:
     coefficients: tuple[Coefficient, ...]
     verdict: str
     verdict_reason: str
-    staged: bool  # later releases were chosen by what earlier ones let out, so that the cost is that of the stages
+    staged: bool  # later releases were chosen by what earlier ones released, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
@@ -134,7 +126,7 @@ class PrivacyReport:
 
     @property
     def noise_meaning(self) -> str:
-        """What the stds of the coefficients' privacy noise are of, and what they are not."""
+        """What the standard deviations of the coefficients' privacy noise are of, and what they are not."""
         return NOISE_MEANING
 
     @property
@@ -203,7 +195,7 @@ class PrivacyReport:
         width = max((len(c.name) for c in self.coefficients), default=0)
         for c in self.coefficients:
             spread = "unknown" if c.noise_stddev is None else f"{c.noise_stddev:.4g}"
-            lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise std {spread})")
+            lines.append(f"  {c.name:<{width}}  {c.value: .6g}  (privacy noise standard deviation {spread})")
         lines.append(f"  {NOISE_MEANING}")
         lines += ["", f"Verdict        {self.verdict}", f"               {self.verdict_reason}"]
         lines += ["", "Advice", *(f"  - {item}" for item in self.advice)] if self.advice else []
@@ -213,7 +205,7 @@ class PrivacyReport:
         """Return plain data that ``from_dict`` reads back."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data["asked"] = asdict(self.asked)
-        data["lines"] = [_line_to_dict(line) for line in self.lines]
+        data["lines"] = [line.to_dict() for line in self.lines]
         data["bounds"] = [list(pair) for pair in self.bounds]
         data["versions"] = [list(pair) for pair in self.versions]
         data["assumed_public"] = list(self.assumed_public)
@@ -231,13 +223,13 @@ class PrivacyReport:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with what the guarantee means in plain words."""
-        from .dossier import to_markdown
+        from .markdown import to_markdown
 
         return to_markdown(self)
 
     def to_html(self) -> str:
         """Return the report as one HTML page that needs no other file and holds the report as JSON, too."""
-        from .dossier import to_html
+        from .html import to_html
 
         return to_html(self)
 
@@ -266,19 +258,12 @@ def _folded(line: str) -> list[str]:
     )
 
 
-def _line_to_dict(line: ReleaseLine) -> dict[str, Any]:
-    kind = next(name for name, cls in _KINDS.items() if isinstance(line.release, cls))
-    return {"what": line.what, "times": line.times, "kind": kind, **asdict(line.release)}
-
-
 def _line_from_dict(data: Any) -> ReleaseLine:
-    parameters = {name: value for name, value in mapping(data).items() if name not in ("what", "times", "kind")}
-    for value in parameters.values():
-        finite_number(value)
+    release = {name: value for name, value in mapping(data).items() if name not in ("what", "times")}
     times = whole(data["times"])
     if times > _MOST_TIMES:
         raise ValueError(f"a release is listed more than {_MOST_TIMES} times")
-    return ReleaseLine(text(data["what"]), _KINDS[text(data["kind"])](**parameters), times)
+    return ReleaseLine(text(data["what"]), release_from_data(release), times)
 
 
 def _pair(value: Any) -> tuple[str, str]:

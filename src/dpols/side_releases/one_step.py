@@ -1,6 +1,6 @@
-"""What statistics around a fit are made of: one Newton step from the released theta, and the residuals there.
+"""What statistics around a fit are computed from: one Newton step from the released theta, and the residuals there.
 
-Beside any method, and paid from the same budget, five Gaussian releases at the theta that the method let out:
+Beside any method, and paid from the same budget, five Gaussian releases at the theta that the method released:
 
 1. X'X;
 2. counts of absolute residuals between fixed edges, from which a clip level C with room above them is chosen;
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.base import Array
+from ..algorithms.options import plan_inputs, share
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
@@ -26,15 +28,14 @@ from ..privacy.gaussian import gaussian_multiplier
 from ..privacy.releases import GaussianRelease
 from ..randomness import Bits
 from ..statistics import clipped_gradient_and_squares, counts_and_moments, gram
-from .base import Array
-from .options import plan_inputs, share
 
 DEFAULT_SHARE = 0.5  # of the squared budget
 EDGES = 2.0 ** np.arange(-8.0, 1.25, 0.5)  # of absolute residuals, in units of the target's bound
-QUIET = 3.0  # a count within so many stds of its noise is taken for none
+QUIET = 3.0  # a count within so many standard deviations of its noise is taken for none
 _PARTS = {"gram": 0.30, "counts": 0.10, "moments": 0.08, "gradient": 0.40, "squares": 0.12}  # of the stage's share
 # Clip level over the lowest edge above which no residuals are seen. Where they thin out like x^-3, which is as slow as
-# a variance allows, those beyond it that were not seen bias the gradient by less than half a std of its noise.
+# a variance allows, those beyond it that were not seen bias the gradient by less than half a standard deviation of its
+# noise.
 _ROOM = 2.0**1.5
 
 
@@ -76,10 +77,10 @@ class OneStepPlan:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run of the plan let out. All arrays have a leading trial axis; nothing in it is exact."""
+    """What a run of the plan released. All arrays have a leading trial axis; nothing in it is exact."""
 
     releases: tuple[GaussianRelease, ...]  # as recorded
-    theta: Array  # where it was measured: what the method let out
+    theta: Array  # where it was measured: what the method released
     gram: Array
     counts: Array
     moments: Array  # sum of targets, sum of their squares

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .data import Bounds
-from .errors import ParameterError
-from .randomness import chi_square, standard_normal, streams
+from ..data import Bounds
+from ..errors import ParameterError
+from ..randomness import chi_square, standard_normal, streams
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ParameterError
-from .inference import UNSURE, Inference, Of, PredictionInterval, Target, warn_of
-from .report import PrivacyReport
+from ..errors import ParameterError
+from ..report import PrivacyReport
+from .intervals import UNSURE, Inference, Of, PredictionInterval, Target, warn_of
 from .summary import Summary, summarise
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -4,26 +4,26 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from .plain_data import finite_number, text
+from ..storage.plain_data import finite_number, text
 
-# What the stds in a report are of, and what they are not.
+# What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (
-    "The std of the privacy noise is that of the noise which passes through the fit, as if the released curvature of "
-    "the squared error were the true one. It holds neither the noise of that curvature nor the pull of the "
-    "regularisation: a coefficient that the rows determine weakly can be off by more. A fit with inference gives "
+    "The standard deviation of the privacy noise is that of the noise which passes through the fit, as if the released "
+    "curvature of the squared error were the true one. It holds neither the noise of that curvature nor the pull of "
+    "the regularisation: a coefficient that the rows determine weakly can be off by more. A fit with inference gives "
     "intervals that count all of it."
 )
 _CERTAIN = (
-    3.0  # stds: a small sketch's estimates are skewed, and two of them mistook one tiny fit in ten for a good one
+    3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A released coefficient in the user's units, and the std of the privacy noise in it.
+    """A released coefficient in the user's units, and the standard deviation of the privacy noise in it.
 
-    The std is that of the noise which passes through the fit, as if the released curvature were the true one. Weakly
-    determined coefficients can be off by more; intervals, which ``inference`` pays for, count that, too.
+    The standard deviation is that of the noise which passes through the fit, as if the released curvature were the true
+    one. Weakly determined coefficients can be off by more; intervals, which ``inference`` pays for, count that, too.
     """
 
     name: str
@@ -55,7 +55,7 @@ def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
     if risk_change + _CERTAIN * stddev < 0.0:
         return (
             "better than predicting a constant",
-            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise stds.",
+            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise standard deviations.",
         )
     if risk_change - _CERTAIN * stddev > 0.0:
         return (

@@ -1,6 +1,6 @@
 """Standard errors and intervals around a fit, from released values alone: all of it is post-processing.
 
-Beside the fit, at the theta that it let out, G = X'X + E and g = X'(y - X theta) + z were released
+Beside the fit, at the theta that it released, G = X'X + E and g = X'(y - X theta) + z were released
 (`algorithms/one_step.py`). One Newton step theta + G^-1 g is least squares but for
 
     G^-1 z - G^-1 E (least squares - theta),
@@ -21,23 +21,23 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
-from .algorithms.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
-from .data import RowMap
-from .errors import InferenceWarning, ParameterError
-from .linalg import inverse_under_noise
-from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
+from ..data import RowMap
+from ..errors import InferenceWarning, ParameterError
+from ..linalg import inverse_under_noise
+from ..side_releases.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
+from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = Literal["population", "data"]
 Of = Literal["observation", "mean"]
 
-_LEAST_EIGENVALUE = 3.0  # of the released X'X, in stds of its noise, below which there are no intervals at all
+_LEAST_EIGENVALUE = 3.0  # of the released X'X over its noise's standard deviation: no intervals below
 _SURE_EIGENVALUE = 5.5  # along directions that an interval may depend on, likewise
 _SURE_OF_ALL = 1.25  # the same in units of the operator norm of the noise
 _MOST_UNSURE = 0.03  # share of an interval's variance that may come from other directions
-_FAR_OFF = 4.0  # stds of noise by which residuals beyond the last edge stand out
+_FAR_OFF = 4.0  # standard deviations of noise by which residuals beyond the last edge stand out
 _MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
-_LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is made of it
+_LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is computed from it
 _LISTED = 8  # names in a reason
 _KNOWN = 1e12  # degrees of freedom of a variance that is known
 _REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
@@ -55,7 +55,7 @@ class PredictionInterval(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A released number with the std of its privacy noise; both are None where the releases do not determine it."""
+    """A released number and the standard deviation of its noise; both are None where the releases do not give it."""
 
     value: float | None
     stderr: float | None
@@ -78,7 +78,7 @@ class Inference:
     estimate: Array  # least squares, but for noise
     privacy_covariance: Array  # of that noise
     unscaled_covariance: Array  # noisy (X'X)^-1; the residual variance times it is that of sampling
-    unscaled_spread: Array  # a quadratic form: the std that the noise on X'X gives to the one of unscaled_covariance
+    unscaled_spread: Array  # a quadratic form: the spread that the noise on X'X gives to the one of unscaled_covariance
     unsure_spread: Array  # the part of it along directions in which the features vary too little against the noise
     residual_variance: Estimate  # of least squares on these rows
     target_variance: Estimate  # about the mean, or without an intercept about 0, over the same degrees of freedom
@@ -120,7 +120,8 @@ class Inference:
     def r_squared(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
         """Return R^2 of least squares on these rows with its limits, from 0 to 1 where the noise hides it.
 
-        By Fieller's theorem: a ratio r of normal numbers is in question where residual - r total is small for its std.
+        By Fieller's theorem: a ratio r of normal numbers is in question where residual - r total is small for its
+        standard deviation.
         """
         (residual, residual_std), (total, total_std) = self.residual_variance, self.target_variance
         if residual is None or residual_std is None or total is None or total_std is None:
@@ -281,7 +282,7 @@ def _gradient_noise(plan: OneStepPlan, residual_bound: float, step: Array) -> Ar
 def _least_squares(
     plan: OneStepPlan, measured: Measured, trial: int, inverse: Array, step: Array, noise: Array
 ) -> tuple[float, float]:
-    """Return the sum of squares at least squares and its std, in bounded units.
+    """Return the sum of squares at least squares and its standard deviation, in bounded units.
 
     It lies below the one at theta by step'X'X step, of which the noise in the released step feigns a trace.
     """
@@ -311,7 +312,7 @@ def _clipped_off(plan: OneStepPlan, measured: Measured, trial: int) -> float:
 def _total_squares(
     plan: OneStepPlan, measured: Measured, trial: int, n: float, *, centred: bool
 ) -> tuple[float, float]:
-    """Return the targets' sum of squares about their mean, or about 0, and its std, in bounded units."""
+    """Return the targets' sum of squares about their mean, or about 0, and its standard deviation, in bounded units."""
     total, about_zero = (float(value) for value in measured.moments[trial])
     noise = math.sqrt(2.0) * plan.moment_multiplier
     if not centred:
@@ -330,8 +331,8 @@ def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float, *, sma
         reasons.append(f"{n:.0f} rows are too few for {d} coefficients")
     if not smallest >= _LEAST_EIGENVALUE * plan.gram_multiplier:
         reasons.append(
-            f"{UNSURE}: the smallest eigenvalue of the released X'X is {smallest / plan.gram_multiplier:.2g} stds of "
-            f"its noise, and must be {_LEAST_EIGENVALUE:g}"
+            f"{UNSURE}: the smallest eigenvalue of the released X'X is {smallest / plan.gram_multiplier:.2g} "
+            f"standard deviations of its noise, and must be {_LEAST_EIGENVALUE:g}"
         )
     if unseen > _MOST_UNSEEN:
         reasons.append(

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .data import BoundedRows, RowSource
-from .data.fixed_point import ONE, FixedPointSpan
-from .data.rows import Arithmetic, BadRows, check_total
-from .data.source import Array
-from .data.span import Span, count_between
-from .statistics import Statistic, per_unit
+from ..data import BoundedRows, RowSource
+from ..data.fixed_point import ONE, FixedPointSpan
+from ..data.rows import Arithmetic, BadRows, check_total
+from ..data.source import Array
+from ..data.span import Span, count_between
+from ..statistics import Statistic, per_unit
 
 
 @dataclass(frozen=True)

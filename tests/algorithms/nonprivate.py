@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lstsq
 
-from .errors import ParameterError
-from .linalg import solve_symmetric
+from dpols.errors import ParameterError
+from dpols.linalg import solve_symmetric
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

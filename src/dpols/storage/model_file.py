@@ -4,12 +4,12 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from .errors import ModelFileError
+from ..errors import ModelFileError
 from .output_file import check_replaceable
+from .placed_file import write_whole
 
 FORMAT = "dpols-model"
 VERSION = 2
@@ -20,18 +20,7 @@ def write_model(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """Write ``content`` so that a reader sees the old file or the whole new one, never a part."""
     path = Path(path)
     check_replaceable(path, "model file")
-    data = model_bytes(content)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # as any other new file; temporary ones are for the owner only
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, model_bytes(content))
 
 
 def model_bytes(content: dict[str, Any]) -> bytes:
@@ -101,10 +90,3 @@ def _checksum(data: bytes, found: Any) -> str:
     if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
         return _NO_CHECKSUM
     return hashlib.sha256(data.replace(found.encode(), _NO_CHECKSUM.encode(), 1)).hexdigest()
-
-
-def _umask() -> int:
-    """Return this process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

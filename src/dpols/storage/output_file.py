@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from .errors import ParameterError
+from ..errors import ParameterError
 
 LEDGER_ID = 0x44504C47  # "DPLG", by which SQLite files tell what they are
 _SQLITE, _ID_AT = b"SQLite format 3\0", 68

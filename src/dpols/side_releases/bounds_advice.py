@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.alongside import release_worth
+from ..data import Bounds, RowMap
+from ..data.bounds import Interval
+from ..mechanisms import Channel
+from ..privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
+from ..randomness import Bits
+from .alongside import release_worth
 from .counting import UnboundedRows, value_counts
-from .data import Bounds, RowMap
-from .data.bounds import Interval
-from .mechanisms import Channel
-from .privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
-from .randomness import Bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -30,8 +30,8 @@ _BINS = 16  # within the bounds
 _TIGHT = 0.02  # share of values beyond an end from which bounds are called tight
 _NEARLY_ALL = 0.98
 _WIDE = 2  # bins that hold nearly all values of a column whose bounds are called wide
-_SURE = 3.0  # stds of noise
-_LEAST_ROOM = 1.7  # half-width over std of values that are spread evenly
+_SURE = 3.0  # standard deviations of noise
+_LEAST_ROOM = 1.7  # half-width over standard deviation of values that are spread evenly
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ def advice_on_spread(
 
 
 def room_for_width(row_map: RowMap, releases: Sequence[Release], n_rows: float) -> float:
-    """Return about how many stds of its values the half-width of a column's bounds may be, from public numbers alone.
+    """Return about how many standard deviations of a column its bounds may reach to either side, from public numbers.
 
-    A column whose half-width is w stds adds n / (w times the row norm)^2 to the diagonal of X'X. What is added to it
-    for privacy, the floor of a sketch or damping of the size of the noise, is as large at this w; beyond, the column's
-    coefficient is damped to a small part of what it should be.
+    A column whose half-width is w standard deviations adds n / (w times the row norm)^2 to the diagonal of X'X. What is
+    added to it for privacy, the floor of a sketch or damping of the size of the noise, is as large at this w; beyond,
+    the column's coefficient is damped to a small part of what it should be.
     """
     floors = [release.floor for release in releases if isinstance(release, MixingRelease)]
     multipliers = [release.multiplier for release in releases if isinstance(release, GaussianRelease)]

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from .algorithms.alongside import release_worth
+from ..data import BoundedRows, Bounds
+from ..data.bounds import Interval, checked_interval, checked_positive, in_column_order
+from ..errors import BoundsError
+from ..mechanisms import Channel
+from ..privacy import GaussianRelease, PrivacyBudget
+from ..randomness import Bits
+from .alongside import release_worth
 from .counting import UnboundedRows, norm_counts, value_counts
-from .data import BoundedRows, Bounds
-from .data.bounds import Interval, checked_interval, checked_positive, in_column_order
-from .errors import BoundsError
-from .mechanisms import Channel
-from .privacy import GaussianRelease, PrivacyBudget
-from .randomness import Bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Limits = Interval | None
@@ -36,10 +36,10 @@ _EVEN_BINS = 64
 _NORM_BINS = 64
 _RESOLUTION_IN_LIMITS = 2.0**-20  # of the width of declared limits: what is taken for zero
 _PARTS = (0.45, 0.45, 0.1)  # of the share: magnitudes, limits, norms
-_NAMES = ("counts of values by magnitude", "counts of values between even edges", "counts of norms of rows")
+PASSES = ("counts of values by magnitude", "counts of values between even edges", "counts of norms of rows")
 _FALSE_MAGNITUDE = 1e-3  # chance that noise alone widens any column by a power of four
-_LIKELY = 2.0  # stds of noise by which the neighbour of a magnitude stands out; one power of four does little harm
-_APART = 3.0  # stds of noise by which some of the even bins stand out
+_LIKELY = 2.0  # standard deviations of noise by which a magnitude's neighbour stands out; one too many does little harm
+_APART = 3.0  # standard deviations of noise by which some of the even bins stand out
 _UNSEEN_TAILS = 16.0  # how many tails, of a quarter of what need not be kept, may be hidden by noise
 
 
@@ -108,10 +108,6 @@ class PaidBounds:
         parts = _PARTS if self._with_norm(n_features) else _PARTS[:2]
         return tuple(release_worth(budget, self.share * part / math.fsum(parts)) for part in parts)
 
-    def release_names(self, n_features: int) -> tuple[str, ...]:
-        """Return what each release is of."""
-        return _NAMES if self._with_norm(n_features) else _NAMES[:2]
-
     def limits(self, n_features: int, columns: Sequence[str] | None) -> tuple[Limits, ...]:
         """Return the outer limits of the features, in the order of a table's columns, and then of the target."""
         features = (None,) * n_features if self.features is None else self.features
@@ -155,7 +151,7 @@ def release_bounds(
 def _released_counts(
     rows: UnboundedRows, edges: Sequence[Array], channel: Channel, multiplier: float
 ) -> tuple[list[Array], float]:
-    """Release each column's counts; return them with the std of the noise in each."""
+    """Release each column's counts; return them with the standard deviation of the noise in each."""
     counts = channel.gaussian(value_counts(rows, edges), multiplier=multiplier)[0]
     ends = np.cumsum([len(column) - 1 for column in edges])
     return np.split(counts, ends[:-1]), multiplier * math.sqrt(len(edges))
@@ -203,7 +199,7 @@ def _beside_zero(counts: Array, edges: Array, n_rows: float) -> float:
 
 
 def _sure(edges: Sequence[Array]) -> float:
-    """Return how many stds the noise of no window of any column exceeds, but for the chance of a false magnitude."""
+    """Return how many standard deviations no window's noise exceeds, but for the chance of a false magnitude."""
     bins = [len(column) - 1 for column in edges]
     windows = sum(2 * n * (1 + int(math.log2(n))) for n in bins)
     return float(-ndtri(_FALSE_MAGNITUDE / windows))

@@ -1,4 +1,4 @@
-"""Files for what is paid for: their space is taken before anything is spent, and nothing that came out is lost."""
+"""Files that are written as a whole or not at all. Their space can be taken before anything is spent on them."""
 
 import os
 import shutil
@@ -28,16 +28,20 @@ class PlacedFile:
     def __init__(self, path: Path, temporary: Path, file: FileIO) -> None:
         self.path, self._temporary, self._file = path, temporary, file
 
+    def write(self, data: bytes) -> None:
+        """Write all of the file and give it its name: a reader sees the old file or the whole new one."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self._file.truncate()
+        os.fsync(self._file.fileno())
+        os.chmod(self._temporary, 0o666 & ~_umask())  # as any other new file; temporary ones are for the owner only
+        os.replace(self._temporary, self.path)
+
     def fill(self, data: bytes) -> str | None:
-        """Write all of the file and give it its name; where that fails, save it elsewhere and return what to say."""
+        """Write the file; where that fails, save it elsewhere and return what to say."""
         try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[self._file.write(rest) :]
-            self._file.truncate()
-            os.fsync(self._file.fileno())
-            os.chmod(self._temporary, 0o666 & ~_umask())  # as any other new file; temporary ones are for the owner only
-            os.replace(self._temporary, self.path)
+            self.write(data)
         except OSError as error:
             return f"{str(self.path)!r} could not be written ({error.strerror}); {_saved_elsewhere(self.path, data)}"
         return None
@@ -63,6 +67,12 @@ def placed_file(path: Path, size: int) -> Iterator[PlacedFile]:
             yield PlacedFile(path, Path(name), file)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old one or the whole new one, never a part."""
+    with placed_file(path, len(data)) as file:
+        file.write(data)
 
 
 def _take(file: FileIO, size: int) -> None:

@@ -143,7 +143,7 @@ def _outcome(report: Any) -> tuple[Part, ...]:
 
     rows = tuple((c.name, f"{c.value:.6g}", spread(c.noise_stddev)) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
-    table = Table(("coefficient", ">value", ">std of the privacy noise"), rows)
+    table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)
     if not report.estimates:
         return *report.estimate_notes, table, report.noise_meaning, verdict
     lines = tuple((line.name, *line.describe()) for line in report.estimates)

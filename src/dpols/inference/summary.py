@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import MissingExtraError
-from .inference import Inference, Target, checked_alpha, on_powers
-from .outcome import NOISE_MEANING
-from .report import PrivacyReport
+from ..errors import MissingExtraError
+from ..report import PrivacyReport
+from ..report.outcome import NOISE_MEANING
+from .intervals import Inference, Target, checked_alpha, on_powers
 
 _WIDTH = 80
 _NAME = 20
@@ -35,8 +35,8 @@ _FOR = {
     ),
 }
 _BOUNDED = (
-    "Those of R-squared and of the residual variance are for these very rows. All speak of rows as clipped to the "
-    "declared bounds; what the bounds cut off, no interval knows of."
+    "Those of R-squared and of the residual variance are for these very rows. All are about rows clipped to the "
+    "declared bounds: intervals do not account for values clipped at the bounds."
 )
 _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."

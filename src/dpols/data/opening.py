@@ -1,0 +1,94 @@
+"""The one door for rows: what X is, and where its target comes from, is decided here."""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from .arrow_stream import stream_source
+from .engines import ENGINES, engine_source
+from .kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
+from .memory import ArraySource, real_numbers, table_source
+from .source import Array, RowSource
+
+
+def open_rows(X: Any, y: Any = None, *, with_target: bool = True) -> RowSource:
+    """Return the rows of arrays, of a table, of a stream, of an engine's table or of a source.
+
+    ``y`` is the targets, the name of their column where ``X`` has named columns, or None where ``X`` is a source, which
+    has its own target. Without a target all columns are features, and the target is 0 in every row.
+
+    Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
+    """
+    refuse_one_shot(X)
+    if is_source(X):
+        return _own_target(X, y, with_target)
+    if with_target and y is None:
+        raise DataError(
+            "a fit requires y to be passed, but the target y is None. "
+            "Pass the targets, or the name of their column where X is a table."
+        )
+    if library_of(X) in ENGINES:
+        return _with_rows(engine_source(X, y))
+    if is_stream(X):
+        return _with_rows(stream_source(X, y))
+    if is_table(X):
+        return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y)))
+    return _array_source(X, y)
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of a table's columns as it has them, which need not be text."""
+    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+
+
+def _own_target(source: Any, target: Any, with_target: bool) -> RowSource:
+    if target is not None:
+        raise DataError("y must be None where X is a source of rows, which has its own target.")
+    if with_target and getattr(source, "target", "") is None:
+        raise DataError("X has no target; name its column, as in dpols.read(path, target=...).")
+    if hasattr(source, "check"):
+        source.check()
+    return _with_rows(source)
+
+
+def _with_rows(source: RowSource) -> RowSource:
+    if source.n_rows < 1:
+        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
+    return source
+
+
+def _array_source(X: Any, y: Any) -> ArraySource:
+    """Return the rows of a matrix; those to fit on are checked as scikit-learn does."""
+    from sklearn.utils.validation import check_array, check_consistent_length
+
+    if isinstance(y, str):
+        raise DataError(f"y={y!r} names a column, but X is not a table; pass a table, or the targets as y.")
+    if y is None:
+        rows = real_numbers(X, "features")
+        return ArraySource(rows, np.broadcast_to(np.float64(0.0), rows.shape[:1]))  # zeros that take no memory
+    rows = check_array(_matrix(X), dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X")
+    target = _vector(y)
+    check_consistent_length(rows, target)
+    return ArraySource(rows, target)
+
+
+def _vector(y: Any) -> Array:
+    """Return targets as a vector of double precision."""
+    from sklearn.utils.validation import check_array, column_or_1d
+
+    target = check_array(real_numbers(y, "y"), ensure_2d=False, ensure_all_finite=False)
+    return np.asarray(column_or_1d(target, warn=True).astype(np.float64, copy=False))
+
+
+def _matrix(X: Any) -> Any:
+    """Refuse what is not a matrix of numbers, without quoting it; leave sparse ones and frames to scikit-learn."""
+    if hasattr(X, "toarray") or hasattr(X, "__dataframe__"):
+        return X
+    array = real_numbers(X, "X")
+    if array.ndim < 2:
+        raise DataError(
+            f"Expected 2D array, got {array.ndim}D array instead: X must have rows and columns. Reshape your data "
+            "with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one row."
+        )
+    return array

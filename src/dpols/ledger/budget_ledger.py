@@ -1,0 +1,338 @@
+"""A privacy budget that many fits share, also from several processes, each planned after seeing the earlier ones.
+
+What a fit may release is reserved before it touches the data, and counts from then on. The reservation is settled when
+the fit ends, and void where it failed before its first release (`held`); one that is left open counts as spent. What
+may be spent in all is a proved privacy filter (`dpols.privacy.filter`, `docs/ledger.md`).
+"""
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..errors import BudgetExceeded, LedgerError, ParameterError
+from ..privacy import (
+    GaussianRelease,
+    Neighbours,
+    PrivacyBudget,
+    Release,
+    epsilon_of,
+    log_delta_of,
+)
+from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
+from .records import Entry, Groups, State, Status, charged, created, ended, entry_of, raised, state_of
+from .refusals import no_reservation, over_the_cap
+from .store import Row, Store
+
+
+class BudgetLedger:
+    """A budget in a file, for all releases about one data set.
+
+    However the releases are chosen, each after seeing the results of the earlier ones, together they are
+    (epsilon, delta)-private. Fits of both neighbouring relations can be charged.
+
+    Parameters
+    ----------
+    path : str or path
+        The ledger's file (SQLite). It is created where there is none and ``epsilon`` and ``delta`` are given.
+    epsilon, delta : float, optional
+        What all releases together may cost. For an existing ledger they may be left out, and must agree if given.
+    neighbours : "zero-out" or "replace-one", default="zero-out"
+        Which two data sets the ledger's guarantee makes hard to tell apart.
+    failure_share : float, default=0.5
+        Share of delta for what is not Gaussian: tails of sketches, eigenvalue bounds that fail, deltas of black
+        boxes. With 0 only Gaussian releases can be charged, and nothing is lost against one of them.
+    black_boxes : (epsilon, delta), optional
+        Part of the budget that is set apart for black boxes, which are all that is known of methods that plan in
+        stages and of other tools. Their epsilons and deltas are added up; without such a part they are charged like
+        Gaussian releases that tell as much, which is cheap for many small ones and dear for a few large ones.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from dpols import BudgetLedger
+    >>> from dpols.privacy import GaussianRelease
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = BudgetLedger(os.path.join(folder.name, "patients.ledger"), epsilon=1.0, delta=1e-6)
+    >>> entry = ledger.add(GaussianRelease(20.0), what="mean age")
+    >>> round(ledger.state().used, 3)
+    0.048
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        neighbours: str | None = None,
+        failure_share: float | None = None,
+        black_boxes: tuple[float, float] | None = None,
+    ) -> None:
+        self._store = Store(Path(path).absolute())
+        if (epsilon is None) != (delta is None):
+            raise ParameterError("epsilon and delta of a ledger belong together: give both, or neither to open one.")
+        if epsilon is not None and delta is not None:
+            budget = PrivacyBudget(epsilon, delta)
+            relation = Neighbours.of(neighbours or Neighbours.ZERO_OUT)
+            share = 0.5 if failure_share is None else failure_share
+            caps = Caps.of(
+                budget.for_zero_out(relation), failure_share=share, black_boxes=_pair(black_boxes or (0.0, 0.0))
+            )
+            if not self.path.is_file() or self.path.stat().st_size == 0:
+                self._store.create(created(budget, relation, float(share), caps))
+        given = {"neighbours": neighbours, "failure_share": failure_share, "epsilon": epsilon, "delta": delta}
+        if black_boxes is not None:
+            given["black_boxes"] = _pair(black_boxes)  # type: ignore[assignment]
+        self._check_agreement(given)
+
+    @property
+    def path(self) -> Path:
+        """The ledger's file."""
+        return self._store.path
+
+    def state(self) -> State:
+        """Return what the ledger allows and what has been charged."""
+        return state_of(self._store.rows())
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return all charges, oldest first, those that are void included."""
+        return self.state().entries
+
+    def head(self) -> str:
+        """Return number and hash of the last row: noted down elsewhere, it proves later that no row is missing."""
+        return self._store.rows()[-1].head
+
+    def add(self, *releases: Release, what: str) -> Entry:
+        """Charge releases that are about to be made, also elsewhere, or raise BudgetExceeded and charge nothing.
+
+        Their description must hold when one row is replaced by nothing: the multiplier of a `GaussianRelease` is the
+        noise's standard deviation over how far that moves the value, and an `OpaqueRelease` is (epsilon, delta)-private
+        in this sense.
+        """
+        if not releases:
+            raise ParameterError("there is nothing to charge; pass the releases, such as GaussianRelease(20.0).")
+        return self._charge([releases], what, final=True)
+
+    def reserve(self, groups: Iterable[Sequence[Release]], *, what: str) -> Entry:
+        """Charge releases of which each row of the data enters one group only, whichever that is.
+
+        When this returns, the charge is on disk and the releases may be made. It counts as spent until it is void,
+        which it can become only before it is settled.
+        """
+        return self._charge(groups, what, final=False)
+
+    def settle(self, reservation: Entry, *, outcome: str = "released") -> Entry:
+        """Say that the releases of a reservation were made, or may have been: from then on it cannot be void.
+
+        BudgetExceeded is raised where it is void already, or not in the ledger, so that nothing pays for the releases.
+        """
+        return self._end(reservation.number, "spent", outcome, sha256=reservation.sha256)
+
+    def void(self, reservation: Entry | int, *, why: str) -> Entry:
+        """Give back what an open reservation, or that of a row's number, takes, as nothing of it was ever released.
+
+        A fit that fails before its first release does so by itself. One that was killed cannot: its reservation stays
+        open until whoever owns the ledger knows that nobody has seen anything of it, and says so here. A fit that is
+        still running then returns nothing.
+        """
+        if isinstance(reservation, Entry):
+            return self._end(reservation.number, "void", why, sha256=reservation.sha256)
+        return self._end(reservation, "void", why)
+
+    def _charge(self, groups: Iterable[Sequence[Release]], what: str, *, final: bool) -> Entry:
+        fixed: Groups = tuple(tuple(group) for group in groups)
+        if not isinstance(what, str):
+            raise ParameterError(f"what={what!r} must be a text that says what is released.")
+        _charge_under(self.state(), fixed)  # the slow part, remembered, so that others wait for the file but shortly
+
+        def content(rows: list[Row]) -> Any:
+            state = state_of(rows)
+            charge, whole = _charge_under(state, fixed)
+            if not (whole or state.allows(charge)):
+                by_noise = final and all(isinstance(release, GaussianRelease) for release in chain(*fixed))
+                raise BudgetExceeded(over_the_cap(self.path, state, charge, what, by_noise=by_noise))
+            return charged(what, fixed, charge, whole, final=final)
+
+        return entry_of(self._store.append(content))
+
+    def _end(self, number: int, status: Status, outcome: str, *, sha256: str | None = None) -> Entry:
+        if not isinstance(outcome, str):
+            raise ParameterError(f"{outcome!r} must be a text that says how a reservation ended.")
+        found: list[Entry] = []
+
+        def content(rows: list[Row]) -> Any:
+            found[:] = (entry for entry in state_of(rows).entries if entry.number == number)
+            error = BudgetExceeded if status == "spent" else LedgerError
+            if not found and sha256 is None:
+                raise error(no_reservation(self.path, number, state_of(rows)))
+            if not found or sha256 not in (None, found[0].sha256):
+                raise error(f"row {number} of ledger {str(self.path)!r} is not the reservation that was made.")
+            if found[0].status != "open":
+                raise error(f"row {number} of ledger {str(self.path)!r} is {found[0].status} and not open any more.")
+            return ended(found[0], status, outcome)
+
+        self._store.append(content)
+        return replace(found[0], status=status, outcome=outcome)
+
+    def affords(self, *releases: Release) -> bool:
+        """Return whether releases could be charged now."""
+        state = self.state()
+        charge, whole = _charge_under(state, (releases,))
+        return whole or state.allows(charge)
+
+    def gaussian_left(self, delta: float | None = None) -> float:
+        """Return the epsilon, at ``delta``, of the largest Gaussian release that can still be charged."""
+        return gaussian_left(self.state(), delta)
+
+    def raise_cap(self, epsilon: float, delta: float) -> None:
+        """Raise what all releases, the past ones included, may cost; it can never be lowered again.
+
+        From then on the ledger's guarantee is that of the higher cap.
+        """
+        budget = PrivacyBudget(epsilon, delta)
+
+        def content(rows: list[Row]) -> Any:
+            state = state_of(rows)
+            if state.closed:
+                raise LedgerError(
+                    f"one entry took the whole ledger {str(self.path)!r}, so its cap cannot be raised. Create another "
+                    "ledger; the epsilons and deltas of the two add up."
+                )
+            caps = Caps.of(
+                budget.for_zero_out(state.neighbours),
+                failure_share=state.failure_share,
+                black_boxes=state.caps.black_boxes,
+            )
+            if budget.epsilon < state.budget.epsilon or budget.delta < state.budget.delta:
+                raise ParameterError(f"{budget} is below the present cap {state.budget}; a cap can only be raised.")
+            if not (caps.multiplier <= state.caps.multiplier < math.inf and caps.leak >= state.caps.leak):
+                raise ParameterError(f"{budget} does not raise every part of the present cap {state.budget}.")
+            return raised(budget, caps)
+
+        self._store.append(content)
+
+    def check(self, head: str | None = None) -> str:
+        """Return the head if the history is whole, and raise LedgerError if it is not.
+
+        With a ``head`` that was noted down, also a history that was cut, forged or put back as a whole is found.
+        """
+        rows = self._store.rows()
+        state_of(rows)
+        if head is not None and head not in (row.head for row in rows):
+            raise LedgerError(
+                f"ledger {str(self.path)!r} does not contain the head {head!r} that was noted down: rows were cut off "
+                "or forged, or an old copy was put back."
+            )
+        return rows[-1].head
+
+    def to_dp_accounting(self, *, recorded: bool = False, interval: float = 1e-4) -> Any:
+        """Return a privacy loss distribution of Google's dp-accounting, to compose with an organisation's others.
+
+        By default that of everything the ledger may ever release, which holds however releases are planned. With
+        ``recorded`` that of the releases so far, which holds only if all of them had been fixed in advance.
+        """
+        from ..privacy.loss_distribution import loss_distribution
+
+        state = self.state()
+        if recorded:
+            if any(len(entry.groups) > 1 for entry in state.counted):
+                raise LedgerError("a row entered one of several groups of releases; export the cap instead.")
+            return loss_distribution([r for entry in state.counted for r in entry.releases], interval=interval)
+        return loss_distribution(_worst(state), interval=interval)
+
+    def __repr__(self) -> str:
+        return f"BudgetLedger({str(self.path)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BudgetLedger) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def __copy__(self) -> "BudgetLedger":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "BudgetLedger":
+        return self  # copies of an estimator share its ledger
+
+    def __reduce__(self) -> Any:
+        return BudgetLedger, (str(self.path),)
+
+    def _check_agreement(self, given: dict[str, Any]) -> None:
+        state = self.state()
+        found = {
+            "neighbours": str(state.neighbours),
+            "failure_share": state.failure_share,
+            "epsilon": state.budget.epsilon,
+            "delta": state.budget.delta,
+            "black_boxes": state.caps.black_boxes,
+        }
+        for name, value in given.items():
+            if value is not None and value != found[name]:
+                raise ParameterError(
+                    f"{name}={value!r} is not that of ledger {str(self.path)!r}, which is {found[name]!r}. Leave it "
+                    "out, or raise the cap with raise_cap."
+                )
+
+
+def as_ledger(ledger: Any) -> BudgetLedger | None:
+    """Return a ledger from what an estimator was given: a ledger, the path of one, or None."""
+    if ledger is None or isinstance(ledger, BudgetLedger):
+        return ledger
+    if isinstance(ledger, str | os.PathLike):
+        return BudgetLedger(ledger)
+    raise ParameterError(f"ledger={ledger!r} must be a dpols.BudgetLedger, or the path of one.")
+
+
+def gaussian_left(state: State, delta: float | None = None) -> float:
+    """Return the epsilon, at ``delta``, of the largest Gaussian release that a ledger in this state allows."""
+    left = 1.0 - float(state.gaussian)
+    if state.closed or left <= 0.0 or state.caps.multiplier == math.inf:
+        return 0.0
+    largest = GaussianRelease(state.caps.multiplier / math.sqrt(left))
+    return epsilon_of([largest], delta or state.budget.delta, relation=state.neighbours)
+
+
+def _charge_under(state: State, groups: Groups) -> tuple[Charge, bool]:
+    """Return the charge of some releases, and whether they take the whole ledger instead.
+
+    The first entry that counts may: by itself it is as private as the ledger promises, and no other follows.
+    """
+    boxes = black_box_charge(groups)
+    if boxes is not None and state.allows(boxes):
+        return boxes, False
+    charge = filter_charge(groups, state.caps)
+    if state.counted or state.allows(charge):
+        return charge, False
+    budget = state.zero_out_budget
+    if all(log_delta_of(group, budget.epsilon) <= math.log(budget.delta) for group in groups):
+        return Charge(), True
+    return charge, False
+
+
+def _worst(state: State) -> list[Release]:
+    """Return releases that tell as much as all that a ledger can ever release."""
+    from ..privacy import FailureAllowance, OpaqueRelease
+
+    if state.closed:
+        return [OpaqueRelease(*_both(state.zero_out_budget))]
+    releases: list[Release] = [GaussianRelease(state.caps.multiplier), FailureAllowance(state.caps.leak)]
+    if any(state.caps.black_boxes):
+        releases.append(OpaqueRelease(*state.caps.black_boxes))
+    return releases
+
+
+def _both(budget: PrivacyBudget) -> tuple[float, float]:
+    return budget.epsilon, budget.delta
+
+
+def _pair(black_boxes: Any) -> tuple[float, float]:
+    try:
+        epsilon, delta = black_boxes
+        return float(epsilon), float(delta)
+    except (TypeError, ValueError):
+        raise ParameterError(f"black_boxes={black_boxes!r} must be a pair (epsilon, delta).") from None

@@ -1,0 +1,265 @@
+"""Compare settings by noisy scores: the whole comparison stays within one privacy budget.
+
+Rows are divided by their place alone into a part for fitting and a part for scoring. Every candidate is fitted on the
+first; its clipped squared errors on the second are summed and released with noise; the least noisy sum wins. A row
+enters one of the parts only. If it is in the first, the scores depend on it through released models alone, and the fits
+are all that tells of it; if it is in the second, the scores are. So each part may spend the whole budget, and the noise
+of each is calibrated jointly, since every plan is made before the first release (`docs/ledger.md`).
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..data import Bounds
+from ..data.memory import real_numbers
+from ..errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
+from ..estimators import PrivateLinearRegression
+from ..fitting import one_of
+from ..ledger import BudgetLedger, Entry, as_ledger
+from ..ledger.holding import held
+from ..mechanisms import Channel
+from ..privacy import (
+    GaussianRelease,
+    Neighbours,
+    PrivacyBudget,
+    Release,
+    epsilon_of,
+    gaussian_multiplier,
+)
+from ..privacy.budget import delta_from_rule
+from ..randomness import Witness, streams
+from .candidates import calibrated, fit_as_planned, made
+from .scores import check_rows, in_scoring_part, sources_of, squared_errors
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """What a search asked, spent and released. A row of the data enters fits or scores, never both."""
+
+    asked: PrivacyBudget
+    relation: str
+    spent_epsilon: float  # the larger of what fits and scores spent
+    seeded: bool
+    n_fitting: int
+    n_scoring: int
+    candidate_budget: PrivacyBudget  # of each fit, under zero-out neighbours
+    fits: tuple[Release, ...]
+    scores: tuple[Release, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds; it does not for a seeded search."""
+        return not self.seeded
+
+
+class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    """Fit candidates, score them with noise and keep the best; the whole search is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    estimator : PrivateLinearRegression or an estimator of one method
+        What to fit; its bounds, and all parameters that are not searched, are taken from it. Its epsilon and delta are
+        set by the search.
+    param_grid : mapping or list of mappings
+        Values to try for each parameter, as for scikit-learn's GridSearchCV. Values taken from the data void the
+        guarantee.
+    epsilon : float
+        Privacy loss allowed for everything that the search releases. Required.
+    delta : float or str
+        Probability with which the loss may be larger, or a rule of the number of rows such as ``"1/n^2"``. Required.
+    neighbours : "zero-out" or "replace-one", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart.
+    scoring_share : float, default=0.2
+        Share of the rows that scores are computed from; candidates are fitted on the others.
+    target_range : (low, high), optional
+        Public range of the target, to which targets and predictions are clipped in scores. By default that of the
+        estimator's bounds.
+    ledger : BudgetLedger, path or None, default=None
+        Ledger that the search is charged to, once, before it touches the data.
+    random_state : int, RandomState, Generator or None, default=None
+        For tests and reproduction only: a seeded search is not private.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The candidate with the least noisy score. Its own report is of its fit alone; what the search cost is in
+        ``search_report_``.
+    best_params_ : dict
+        Its parameters.
+    best_index_ : int
+        Its place in ``results_``.
+    results_ : list of dict
+        For each candidate ``params``, the released ``mean_squared_error``, and its noise's standard deviation
+        ``noise``.
+    search_report_ : SearchReport
+        What was asked, spent and released.
+    ledger_entry_ : Entry or None
+        What the ledger was charged.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpols import Bounds, PrivateLinearRegression, PrivateGridSearch
+    >>> x = np.linspace(-1, 1, 20_000)[:, None]
+    >>> search = PrivateGridSearch(
+    ...     PrivateLinearRegression(bounds=Bounds(features=[(-1, 1)], target=(-3, 5))),
+    ...     {"fit_intercept": [True, False]},
+    ...     epsilon=1.0,
+    ...     delta=1e-6,
+    ...     random_state=0,
+    ... )
+    >>> search.fit(x, 1 + 2 * x[:, 0]).best_params_
+    {'fit_intercept': True}
+    """
+
+    def __init__(
+        self,
+        estimator: PrivateLinearRegression,
+        param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+        *,
+        epsilon: float | None = None,
+        delta: float | str | None = None,
+        neighbours: str = "zero-out",
+        scoring_share: float = 0.2,
+        target_range: tuple[float, float] | None = None,
+        ledger: BudgetLedger | str | PathLike[str] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.scoring_share = scoring_share
+        self.target_range = target_range
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "PrivateGridSearch":
+        """Search on rows ``X``, an array or a table in memory, and targets ``y``, as many numbers."""
+        ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
+        grid = list(ParameterGrid(self.param_grid))
+        candidates, target = made(self.estimator, grid), _targets(y)
+        budget, interval = self._budget(len(target)), self._range()
+        everything = sources_of(candidates, X, target)  # refuses here what is refused of either part
+        scoring = in_scoring_part(len(target), self.scoring_share)
+        fitting, held_out = ((_safe_indexing(X, np.flatnonzero(rows)), target[rows]) for rows in (~scoring, scoring))
+        zero_out = budget.for_zero_out(relation)
+        share, plans = calibrated(candidates, fitting, zero_out)
+        fits = tuple(release for plan in plans for release in plan)
+        multiplier = gaussian_multiplier(zero_out)
+
+        bits = streams(self.random_state, 1)
+        seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
+        witness = Witness()
+        groups = [fits, (GaussianRelease(multiplier),)]
+        what = f"search of {len(grid)} candidates at {budget}, {relation}"
+        with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
+            check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
+            for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
+                fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
+            errors = squared_errors(candidates, *held_out, interval)
+            channel = Channel(witness.watch(bits))
+            noisy = channel.gaussian(errors, multiplier=multiplier)[0]
+            parts = (fits, channel.releases)
+            report = SearchReport(
+                asked=budget,
+                relation=str(relation),
+                spent_epsilon=max(epsilon_of(part, budget.delta, relation=relation) for part in parts),
+                seeded=bits[0].seeded,
+                n_fitting=int((~scoring).sum()),
+                n_scoring=int(scoring.sum()),
+                candidate_budget=share,
+                fits=fits,
+                scores=channel.releases,
+            )
+            if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
+                raise BudgetExceeded(
+                    f"the search cost epsilon={report.spent_epsilon:.6g}, more than the {budget.epsilon:.6g} asked "
+                    "for; nothing is returned. Please report this as a bug of dpols."
+                )
+        self._keep(grid, candidates, noisy, float(errors.step) * errors.sensitivity * multiplier, interval, report)
+        self.ledger_entry_: Entry | None = hold.entry
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2 of the best candidate. It is not private: it is computed from the rows without noise or charge."""
+        if self.ledger is not None:
+            warnings.warn(
+                "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
+                "show it to others; results_ holds released scores.",
+                NotPrivateWarning,
+                stacklevel=2,
+            )
+        return float(super().score(X, y, sample_weight))
+
+    def predict(self, X: Any) -> Array:
+        """Return predictions of the best candidate, in the units of the target."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _keep(
+        self,
+        grid: list[dict[str, Any]],
+        candidates: list[PrivateLinearRegression],
+        noisy: Array,
+        stddev: float,
+        interval: tuple[float, float],
+        report: SearchReport,
+    ) -> None:
+        scale = (interval[1] - interval[0]) ** 2
+        self.results_ = [
+            {
+                "params": params,
+                "mean_squared_error": float(scale * (value / report.n_scoring + 0.5)),
+                "noise": scale * stddev / report.n_scoring,
+            }
+            for params, value in zip(grid, noisy, strict=True)
+        ]
+        self.best_index_ = int(np.argmin(noisy))
+        self.best_estimator_, self.best_params_ = candidates[self.best_index_], grid[self.best_index_]
+        self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
+
+    def _budget(self, n_rows: int) -> PrivacyBudget:
+        if self.epsilon is None or self.delta is None:
+            raise ParameterError(
+                "epsilon and delta are required: pass them to PrivateGridSearch, for the whole search."
+            )
+        delta = delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
+        return PrivacyBudget(self.epsilon, delta)
+
+    def _range(self) -> tuple[float, float]:
+        """Return the public range to which targets and predictions are clipped."""
+        bounds = getattr(self.estimator, "bounds", None)
+        given = self.target_range
+        if given is None and isinstance(bounds, Bounds):
+            given = bounds.target if bounds.y_abs is None else (-bounds.y_abs, bounds.y_abs)
+        try:
+            low, high = (float(end) for end in given)  # type: ignore[union-attr]
+        except (TypeError, ValueError):
+            raise BoundsError(
+                "target_range is required where the estimator's bounds have no target: pass target_range=(low, high), "
+                "which must be public knowledge."
+            ) from None
+        if not (-1e100 < low < high < 1e100):
+            raise BoundsError(f"target_range={given!r} must be finite and rising.")
+        return low, high
+
+
+def _targets(y: Any) -> Array:
+    if y is None or isinstance(y, str):
+        raise DataError("y must be the targets themselves, not None or the name of a column.")
+    return np.asarray(column_or_1d(real_numbers(y, "y"), warn=True), dtype=np.float64)

@@ -1,0 +1,5 @@
+"""Privacy reports: what a fit says of itself, as text, Markdown, an HTML page or plain data."""
+
+from .privacy_report import PrivacyReport, ReleaseLine, release_lines
+
+__all__ = ["PrivacyReport", "ReleaseLine", "release_lines"]
