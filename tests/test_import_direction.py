@@ -85,7 +85,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "formulaic", "typer", "rich"}
+OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "typer", "rich"}
 
 RANDOM_SOURCES = {"os.urandom", "numpy.random", "random", "secrets"}
 DRAWS_FOR_ITSELF = {"randomness", "bench", "audit", "reference"}

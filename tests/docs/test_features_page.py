@@ -9,7 +9,6 @@ import pytest
 from dpols.feature_map.toml import feature_map_from_toml
 from dpols.synthetic import staff
 
-pytest.importorskip("formulaic")
 pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
 
