@@ -51,7 +51,7 @@ clean: ## remove everything that the other targets made
 	$(PYTHON) -m venv .venv-oldest
 
 # One environment, three stamps: each target installs only what it needs on top of what is there.
-.venv/installed-demo: EXTRAS := files,plots,cli,formula
+.venv/installed-demo: EXTRAS := files,plots,cli
 .venv/installed-test: EXTRAS := all,test
 .venv/installed-lint: EXTRAS := all,test,lint
 .venv/installed-test .venv/installed-lint: BESIDE := -e benchmarks

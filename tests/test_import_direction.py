@@ -112,7 +112,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "formulaic", "typer", "rich"}
+OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "typer", "rich"}
 
 # What users see from outside, and so must not reach for private names.
 OUTSIDE = {"audit", "cli"}

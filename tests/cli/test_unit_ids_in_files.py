@@ -73,8 +73,16 @@ def test_an_empty_cell_is_a_missing_id(fit, coefficients, empty):
     assert found[0] == pytest.approx(-1.0, abs=0.1)
 
 
-def test_a_quoted_id_may_hold_commas_and_new_lines(coefficients):
-    assert coefficients([f'"a,\n{place}"' for place in range(N)]) == coefficients(range(N))
+def test_a_quoted_id_may_hold_commas_and_quotation_marks(coefficients):
+    assert coefficients([f'"a,""{place}"' for place in range(N)]) == coefficients(range(N))
+
+
+@pytest.mark.parametrize("odd", ['"7', '7"', '"7" ', '"a\nb"', "7\r"])
+def test_an_id_that_would_hide_other_rows_is_refused(fit, odd):
+    refused = fit([*range(N), odd, *range(5)])
+    assert refused.code == 2
+    assert "Parquet" in refused.err
+    assert odd not in refused.err
 
 
 def test_categories_beside_ids_are_text_whatever_other_rows_hold(coefficients):

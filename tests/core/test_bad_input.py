@@ -7,7 +7,15 @@ import pytest
 import scipy.sparse
 
 from dpols import Bounds, PaidBounds, PrivateLinearRegression, randomness
-from dpols.errors import BoundsError, DataError, DataTypeError, DpolsError, ParameterError
+from dpols.errors import (
+    BoundsError,
+    BudgetExceeded,
+    CalibrationError,
+    DataError,
+    DataTypeError,
+    DpolsError,
+    ParameterError,
+)
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
 RANGES = Bounds(features=[(-1.0, 1.0)] * 3, target=(-1.0, 2.0))
@@ -384,3 +392,32 @@ def test_extreme_budgets_fit(arithmetic):
         fitted = model(epsilon=epsilon, delta=delta, arithmetic=arithmetic).fit(*table())
         assert np.isfinite(fitted.coef_).all()
         assert fitted.privacy_report_.spent_epsilon <= epsilon * (1 + 1e-9)
+
+
+EXTREME = [(1e-9, 0.5), (1e-300, 1e-12), (1e-300, 0.9), (1e-9, 0.999999), (1e-6, 0.9), (1e300, 0.5), (1e-9, 1e-300)]
+
+
+BESIDE = {
+    "inference": {"inference": True},
+    "paid bounds": {"bounds": PaidBounds()},
+    "counts": {"count_clipped": True},
+    "paper's accounting": {"inference": 0.99, "accounting": "paper"},
+}
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
+@pytest.mark.parametrize(("epsilon", "delta"), EXTREME)
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.filterwarnings("ignore")
+def test_an_extreme_budget_is_met_or_refused_by_its_own_numbers(beside, epsilon, delta, relation):
+    """And never by those of a part of it alone, which nobody gave."""
+    X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    options = {"bounds": Bounds(features=[(-1, 1)] * 2, target=(-1, 1)), "neighbours": relation} | BESIDE[beside]
+    refusals = []
+    for method in ("whitened", "ihm", "linmix-dynamic"):
+        try:
+            PrivateLinearRegression(epsilon, delta, method=method, **options).fit(X, X[:, 0])
+        except (CalibrationError, BudgetExceeded) as error:
+            refusals.append(str(error))
+    own = (f"epsilon={epsilon:.6g}", f"epsilon={epsilon!r}", f"the {epsilon:.6g} asked for")
+    assert [text for text in refusals if not any(words in text for words in own)] == []

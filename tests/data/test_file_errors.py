@@ -200,12 +200,14 @@ def test_arrays_that_are_no_tables(tmp_path, array):
     refused(tmp_path / "rows.npy", "rows.npy", target="x1")
 
 
-def test_a_quotation_mark_that_is_never_closed(tmp_path, monkeypatch):
+def test_a_line_that_is_too_long(tmp_path, monkeypatch):
     monkeypatch.setattr(csv, "_TASK_BYTES", 1000)
     monkeypatch.setattr(csv, "_LONGEST_LINE", 5000)
     path = WRITERS["csv"](tmp_path, table())
-    path.write_text(path.read_text().replace("\n", '\n"', 1))
-    refused(path, path.name, "quotation mark", "Correct")
+    path.write_text(path.read_text() + "1," * 5000)
+    refused(path, path.name, "a line of", "Correct")
+    path.write_text("x" * 6000 + path.read_text())
+    refused(path, path.name, "a line of", "Correct")
 
 
 class ChangesAfter:

@@ -9,7 +9,6 @@ import pytest
 from dpols.cli.demo_data import staff
 from dpols.feature_map.toml import feature_map_from_toml
 
-pytest.importorskip("formulaic")
 pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
 

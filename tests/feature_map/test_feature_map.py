@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
@@ -452,3 +453,39 @@ def test_the_report_says_what_was_declared_of_each_column():
     assert declared["age"] == "[18, 90]; empty cells count as 45"
     assert declared["region"] == "one of 'north', 'south', 'west'; others count as zeros; empty cells count as 'west'"
     assert declared["member"] == "one of 'true', 'false'; others count as 'other'"
+
+
+LONG = [2**60, 2**60 + 1, 2**53 + 1, -(2**60) - 1, 5]
+
+
+@pytest.mark.parametrize("kind", ["list", "numpy", "text", "decimal", "pandas", "pandas Int64", "polars", "pyarrow"])
+@pytest.mark.parametrize("declare", [int, str])
+def test_long_whole_numbers_are_told_apart(kind, declare):
+    made = FeatureMap({"c": CategoricalColumn([declare(number) for number in LONG], drop_first=False)})
+    table = {
+        "list": lambda: [[number] for number in LONG],
+        "numpy": lambda: np.array(LONG)[:, None],
+        "text": lambda: [[f" {number}"] for number in LONG],
+        "decimal": lambda: [[Decimal(number)] for number in LONG],
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame({"c": LONG}),
+        "pandas Int64": lambda: pytest.importorskip("pandas").DataFrame({"c": LONG}, dtype="Int64"),
+        "polars": lambda: pytest.importorskip("polars").DataFrame({"c": LONG}),
+        "pyarrow": lambda: pytest.importorskip("pyarrow").table({"c": LONG}),
+    }[kind]()
+    np.testing.assert_array_equal(made.transform(table), np.eye(len(LONG)))
+    assert FeatureMap.from_dict(made.to_dict()) == made
+
+
+def test_long_whole_numbers_that_floats_confuse_are_refused():
+    """One missing cell makes floats of a pandas column, and neighbours the same."""
+    made = FeatureMap({"c": CategoricalColumn(LONG)})
+    for table in ([[float(2**60)]], np.array([[2.0**60]]), np.array([[np.float32(2.0**60)]])):
+        with pytest.raises(DataTypeError, match=r"beyond 2\^53"):
+            made.transform(table)
+    assert made.transform([[5.0], [7.5]]).tolist() == [[0, 0, 0, 1], [0, 0, 0, 0]]
+    assert FeatureMap({"c": CategoricalColumn([1, 2])}).transform([[2.0**60], [2.0]]).tolist() == [[0], [1]]
+
+
+@pytest.mark.parametrize("cell", [Decimal("1e999999999"), Decimal("1e-999999999"), Decimal("Infinity"), "1e999999999"])
+def test_a_number_of_any_size_is_no_category_and_takes_no_time(cell):
+    assert FeatureMap({"c": CategoricalColumn([1, 2])}).transform([[cell]]).tolist() == [[0]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn
 from dpols.errors import BoundsError, DpolsError, ModelFileError
 from dpols.feature_map.toml import feature_map_from_toml
+from dpols.formula import translated
 
 MAP = FeatureMap(
     {"a": NumericColumn(-1, 2, missing=0), "r": CategoricalColumn(["x", "y", "z"], unknown="other", missing="x")},
@@ -103,12 +104,8 @@ words = st.sampled_from(
 
 @given(text=st.lists(words, max_size=14).map("".join) | st.text(max_size=12).map(lambda text: f"y ~ {text}"))
 @settings(max_examples=400)
-@pytest.mark.extras
 @pytest.mark.filterwarnings("error")
 def test_any_formula_is_refused_or_works(text):
-    pytest.importorskip("formulaic")
-    from dpols.formula import translated
-
     try:
         made = translated(text, Bounds(features={"a": (0, 1), "r": (-1, 1)}, target=(0, 1)))
     except DpolsError:

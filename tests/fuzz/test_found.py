@@ -16,6 +16,7 @@ from dpols import Bounds, BudgetLedger, PrivacyReport, PrivateLinearRegression, 
 from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
 from dpols.data.files import column_types, read
 from dpols.errors import (
+    BadRowsError,
     BoundsError,
     BudgetExceeded,
     CalibrationError,
@@ -140,16 +141,19 @@ def test_a_budget_beyond_doubles_is_refused_by_name(name):
 
 @pytest.mark.parametrize("kind", ["array", "list", "frame"])
 @pytest.mark.parametrize("where", ["features", "target"])
-def test_numbers_beyond_doubles_are_refused(kind, where):
-    X, y = (values.astype(object) for values in rows())
-    (X if where == "features" else y).flat[0] = TOO_LARGE
-    if kind == "list":
-        X, y = X.tolist(), y.tolist()
-    elif kind == "frame":
-        pandas = pytest.importorskip("pandas")
-        X, y = pandas.DataFrame(X), pandas.Series(y)
-    with pytest.raises((DataError, DataTypeError)):
-        model(bad_rows="zero").fit(X, y)
+def test_numbers_beyond_doubles_are_infinite(kind, where):
+    def table(cell):
+        X, y = (values.astype(object) for values in rows())
+        (X if where == "features" else y).flat[0] = cell
+        if kind == "frame":
+            pandas = pytest.importorskip("pandas")
+            return pandas.DataFrame(X), pandas.Series(y)
+        return (X.tolist(), y.tolist()) if kind == "list" else (X, y)
+
+    with pytest.raises(BadRowsError):
+        model(bad_rows="raise").fit(*table(TOO_LARGE))
+    coefficients = [model(bad_rows="zero").fit(*table(cell)).coef_.tolist() for cell in (TOO_LARGE, np.inf)]
+    assert coefficients[0] == coefficients[1]
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "series", "file"])

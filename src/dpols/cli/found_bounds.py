@@ -116,24 +116,26 @@ def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> 
     CSV has no types, so ids and categories are read as ``text``, of which an empty cell is missing. pyarrow would judge
     by all rows at once: one "1.5" among long whole numbers makes floats of them, and "007" is 7 or not.
     """
+    from ..data.files import Stamp, csv
+
     try:
         import pyarrow
-        from pyarrow import csv, parquet
+        from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "files") from None
-    as_text = csv.ConvertOptions(include_columns=list(names), column_types=dict.fromkeys(text, pyarrow.string()))
-    lines = csv.ParseOptions(newlines_in_values=True)
     readers = {
-        ".csv": lambda: _without_empty(csv.read_csv(path, parse_options=lines, convert_options=as_text), text),
+        ".csv": lambda: _without_empty(csv.in_memory(Stamp.of(path), names, text), text),
         ".parquet": lambda: parquet.read_table(path, columns=list(names)),
     }
+    unread = BoundsError(f"{str(path)!r} cannot be read as a table with the columns {list(names)}.")
     if path.suffix.lower() not in readers:
         raise BoundsError(f"--unit needs a table in one .csv or .parquet file, and {str(path)!r} is none.")
+    if not set(names) <= set(column_types(path)):
+        raise unread
     try:
         return readers[path.suffix.lower()]()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, OSError):
-        # The message of pyarrow would quote a cell.
-        raise BoundsError(f"{str(path)!r} cannot be read as a table with the columns {list(names)}.") from None
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, OSError):  # whose messages would quote a cell
+        raise unread from None
 
 
 def _without_empty(table: Any, names: Sequence[str]) -> Any:

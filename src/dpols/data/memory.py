@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DataError, DataTypeError
 from .columns import feature_names, require_numeric
 from .kinds import library_of
+from .missing import floats
 from .source import Array, Kernel, Total, add_up
 from .threads import even_blocks, map_blocks
 
@@ -110,8 +111,10 @@ def real_numbers(values: Any, name: str) -> Array:
         return array
     try:
         with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
-            if hasattr(values, "isna"):  # a pandas column, which may hold its own kind of missing value
+            if hasattr(values, "isna") and values.dtype != object:  # pandas has columns with missing whole numbers
                 return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+            if array.dtype == object:
+                return floats(array.ravel().tolist()).reshape(array.shape)
             return array.astype(np.float64)
     except (ValueError, OverflowError):
         raise DataError(f"{name} must hold numbers; could not convert {array.dtype} to float.") from None
@@ -124,8 +127,9 @@ def unquoted(name: str) -> Iterator[None]:
     """Say in place of numpy and scikit-learn that a cell is no number, since they quote it."""
     try:
         yield
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, ValueError) and "could not convert" not in str(error):
+    except (TypeError, ValueError, OverflowError) as error:
+        words = {TypeError: "float() argument", ValueError: "could not convert", OverflowError: ""}
+        if words[type(error)] not in str(error):
             raise
         raise DataError(f"{name} must hold numbers; could not convert all of it to float.") from None
 
@@ -142,6 +146,8 @@ def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
         block = table.iloc[start:stop] if whole else table.iloc[start:stop, wanted]
         if all(kind == np.float64 for kind in kinds) or all(kind == np.float32 for kind in kinds):
             return np.asarray(block)
+        if any(kind == np.dtype(object) for kind in kinds):
+            return np.column_stack([real_numbers(block.iloc[:, i], name) for i, name in enumerate(names)])
         with np.errstate(over="ignore"):
             return np.asarray(block.to_numpy(dtype=np.float64, na_value=np.nan))
 
@@ -155,8 +161,8 @@ def _is_numeric_column(column: Any) -> bool:
     if column.dtype != object:
         return False
     try:
-        column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError, OverflowError):
+        floats(column)
+    except (TypeError, ValueError):
         return False
     return True
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from .kinds import library_of
+from .missing import is_missing
 from .source import Array
 
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
@@ -44,7 +45,7 @@ def _of_array(values: Array) -> Array:
 def _of_pandas(ids: Any) -> Array:
     import pandas
 
-    if isinstance(ids, pandas.MultiIndex):
+    if isinstance(ids, pandas.MultiIndex) or ids.dtype == object:
         return _of_objects(ids.tolist())
     column = pandas.Series(ids)
     if isinstance(column.dtype, pandas.ArrowDtype):
@@ -116,11 +117,4 @@ def _as_list(ids: Any) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    if isinstance(value, tuple):
-        return any(map(_is_missing, value))
-    try:
-        return bool(value != value)  # nan is not equal to itself
-    except (TypeError, ValueError, ArithmeticError):
-        return type(value).__name__ == "NAType"  # whether that of pandas is cannot be told
+    return any(map(_is_missing, value)) if isinstance(value, tuple) else is_missing(value)

@@ -1,15 +1,20 @@
 """Cells of a block of raw rows: numbers, and numbers of categories. Messages never quote one."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from ..data.missing import floats, is_missing
 from ..data.source import Array
 from ..errors import DataError, DataTypeError
 from .columns import OTHER, CategoricalColumn, Column, NumericColumn, category_name
 
 _UNKNOWN, _BAD = -1, -2
+_WHOLE = re.compile("-?[0-9]+")
+_LARGEST_EXACT = 2**53  # from here on floating point skips whole numbers
 
 
 class Cells:
@@ -47,12 +52,12 @@ def numbers(name: str, raw: Any) -> Array:
         return np.asarray(raw, dtype=np.float64)
     if getattr(dtype, "kind", "") != "O":
         raise _not_numbers(name, dtype)
-    values = [None if _is_empty(value) else value for value in raw.tolist()]
+    values = raw.tolist()
     if any(isinstance(value, str | bytes) for value in values):
         raise _not_numbers(name, "text")
     try:
-        return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+        return floats(values)
+    except (TypeError, ValueError):
         raise _not_numbers(name, dtype) from None
 
 
@@ -76,10 +81,16 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
     empty = _BAD if column.missing is None else known[column.missing]
     unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
     as_numbers = all(_is_number(level) for level in column.categories)
+    long = any(_WHOLE.fullmatch(level) and len(level) > 15 for level in column.categories)
 
     def code(value: Any) -> int:
-        if _is_empty(value) or value == "":
+        if is_missing(value) or (isinstance(value, str) and value == ""):
             return empty
+        if long and isinstance(value, float | np.floating) and abs(float(value)) >= _LARGEST_EXACT:
+            raise DataTypeError(
+                f"column {name!r} has categories beyond 2^53, but holds floating point numbers, of which neighbours "
+                "are equal there; store it as whole numbers or as text."
+            )
         try:
             level = category_name(value)
         except (TypeError, ValueError, OverflowError):
@@ -171,10 +182,6 @@ def _not_numbers(name: str, kind: Any) -> DataTypeError:
     )
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
-
-
 def _is_number(level: str) -> bool:
     return level in ("true", "false") or _canonical(level) == level
 
@@ -184,6 +191,6 @@ def _canonical(cell: str) -> str:
     if cell.strip().lower() in ("true", "false"):
         return cell.strip().lower()
     try:
-        return category_name(float(cell))
-    except (ValueError, OverflowError):
+        return category_name(Decimal(cell))
+    except (ValueError, ArithmeticError):
         return cell

@@ -4,6 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
 from typing import Any, Literal
 
 from ..data.bounds import Interval, checked_interval
@@ -11,6 +14,7 @@ from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
 
 OTHER = "other"
+_LONGEST = 400  # digits of a whole number
 Unknown = Literal["zeros", "other"]
 
 
@@ -138,8 +142,20 @@ def category_name(value: Any) -> str:
         return value
     if value is True or value is False or type(value).__name__ == "bool":  # also numpy's
         return "true" if value else "false"
-    number = float(value)
-    return str(int(number)) if number.is_integer() else repr(number)
+    exact = _exact(value)
+    if exact is not None and exact.denominator == 1:
+        return str(exact.numerator)
+    return repr(float(value))
+
+
+def _exact(value: Any) -> Fraction | None:
+    """Return a number as a fraction, without rounding; None where it is not finite, or far beyond doubles."""
+    if isinstance(value, Rational):
+        return Fraction(value)
+    number = value if isinstance(value, Decimal) else float(value)
+    if not math.isfinite(number) or (isinstance(number, Decimal) and abs(number.adjusted()) > _LONGEST):
+        return None
+    return Fraction(number)
 
 
 def column_from_dict(data: Any) -> Column:

@@ -44,8 +44,15 @@ class Prepared:
 
 def prepare(request: Request, source: RowSource) -> Prepared:
     """Settle every public number of a fit; whatever can be refused is refused here."""
-    method = algorithm(request.method)
     budget = request.budget(source.n_rows)
+    try:
+        return _prepared(request, source, budget)
+    except CalibrationError as error:  # which may name but a part of the budget, that nobody gave
+        raise error if str(budget) in str(error) else CalibrationError(f"no plan meets {budget}: {error}") from None
+
+
+def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Prepared:
+    method = algorithm(request.method)
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)

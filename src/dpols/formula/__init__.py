@@ -1,4 +1,4 @@
-"""Regressions by formula: parsed by formulaic, translated into a feature map, fitted as any other."""
+"""Regressions by formula: translated into a feature map, and fitted as any other."""
 
 from .fit import ols
 from .translation import Translated, target_of, translated

@@ -59,7 +59,7 @@ def plan_alongside(method: Algorithm, budget: PrivacyBudget, sides: Sequence[Gau
     if not epsilon_of(sides, budget.delta) < budget.epsilon:
         raise CalibrationError(f"the side releases alone cost all of {budget}; give them a smaller share of it.")
     if arguments.get("accounting", "exact") == "exact":
-        first = method.plan(PrivacyBudget(_epsilon_left(sides, budget), budget.delta), **arguments)
+        first = method.plan(_part(budget, _epsilon_left(sides, budget), budget.delta), **arguments)
         if not isinstance(first, StagedPlan):
             return _jointly(method, budget, tuple(sides), first.budget.epsilon, arguments)
     return method.plan(split(budget, budget_of_sides(budget, sides))[1], **arguments)
@@ -68,7 +68,7 @@ def plan_alongside(method: Algorithm, budget: PrivacyBudget, sides: Sequence[Gau
 def budget_of_sides(budget: PrivacyBudget, sides: Sequence[GaussianRelease]) -> PrivacyBudget:
     """Return what side releases take of a whole (zero-out) budget where epsilons and deltas are added."""
     delta = _DELTA_OF_SIDES * budget.delta
-    part = PrivacyBudget(epsilon_of(sides, delta) * (1.0 + 1e-9), delta)
+    part = _part(budget, epsilon_of(sides, delta) * (1.0 + 1e-9), delta)
     if not part.epsilon < budget.epsilon:
         raise CalibrationError(
             f"the side releases take epsilon={part.epsilon:.6g} of {budget} where parts are added up, which leaves "
@@ -141,6 +141,16 @@ def _epsilon_left(sides: Sequence[GaussianRelease], budget: PrivacyBudget) -> fl
     """Return the epsilon of what the side releases leave, if the method's releases were Gaussian ones too."""
     left = gaussian_multiplier(budget) ** -2 - math.fsum(release.multiplier**-2 for release in sides)
     return epsilon_of([GaussianRelease(left**-0.5)], budget.delta) if left > 0.0 else 0.5 * budget.epsilon
+
+
+def _part(budget: PrivacyBudget, epsilon: float, delta: float) -> PrivacyBudget:
+    """Return a part of a budget; beside a large delta a release may cost no epsilon at all, which is no part."""
+    if not epsilon > 0.0:
+        raise CalibrationError(
+            f"{budget} cannot be shared between the method and what is released beside it (intervals, paid bounds, "
+            "counts): delta alone pays for a part. Lower delta to far below 1/n, raise epsilon, or leave these out."
+        )
+    return PrivacyBudget(epsilon, delta)
 
 
 def _added_up(plan: StagedPlan, sides: Sequence[GaussianRelease], budget: PrivacyBudget, relation: Neighbours) -> float:

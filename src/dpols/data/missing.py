@@ -1,0 +1,40 @@
+"""Cells of any kind: which of them are missing, and numbers for the others."""
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from .source import Array
+
+_MISSING_TYPES = ("NAType", "NaTType")  # of pandas: no comparison with one is true or false
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell is empty: None, nan of any type, the NA and NaT of pandas, or masked."""
+    if value is None or value is np.ma.masked or type(value).__name__ in _MISSING_TYPES:
+        return True
+    try:
+        return bool(value != value)  # nan is not equal to itself
+    except (TypeError, ValueError, ArithmeticError):
+        return isinstance(value, Decimal)  # a nan that signals
+
+
+def floats(values: Iterable[Any]) -> Array:
+    """Return cells as doubles: nan where one is missing, infinite beyond the range of doubles.
+
+    What is no number raises TypeError or ValueError.
+    """
+    with np.errstate(over="ignore"):  # a warning would tell of a cell
+        return np.array([value if type(value) is float else _float(value) for value in values], dtype=np.float64)
+
+
+def _float(value: Any) -> float:
+    if is_missing(value):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -1,0 +1,125 @@
+"""A missing cell of any kind counts as missing wherever rows come in, and a number of any size is a number."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols.data.missing import floats, is_missing
+from dpols.data.unit_ids import unit_codes
+from dpols.errors import BadRowsError, DataError, DataTypeError
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
+
+MISSING = {
+    "None": None,
+    "nan": np.nan,
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+    "numpy's NaT": np.datetime64("NaT"),
+    "decimal nan": Decimal("NaN"),
+    "decimal nan that signals": Decimal("sNaN"),
+    "float32 nan": np.float32("nan"),
+    "masked": np.ma.masked,
+}
+BEYOND = {"whole": 10**400, "negative": -(10**400), "fraction": Fraction(10**400, 3), "decimal": Decimal("1e400")}
+BOUNDS = {"features": {"x": (-1, 1), "z": (-1, 1)}, "target": (-1, 1)}
+PLACE = 5
+
+
+def rows(n_rows=200):
+    x, z = np.random.default_rng(0).uniform(-1, 1, (2, n_rows))
+    return pd.DataFrame({"x": x, "z": z, "y": x})
+
+
+def with_cell(column, cell):
+    frame = rows()
+    values = np.empty(len(frame), dtype=object)
+    values[:] = frame[column].tolist()
+    values[PLACE] = cell
+    return frame.assign(**{column: pd.Series(values, dtype=object)})
+
+
+def model(bad_rows, **options):
+    options = options or {"bounds": Bounds(**BOUNDS)}
+    return PrivateLinearRegression(1.0, 1e-6, bad_rows=bad_rows, random_state=0, **options)
+
+
+MAP = {"feature_map": FeatureMap({"x": NumericColumn(-1, 1), "z": NumericColumn(-1, 1)}, target=(-1, 1))}
+# Each takes a table, of which one cell may be odd, and fits.
+WAYS = {
+    "table and name": lambda frame, bad: model(bad).fit(frame, "y"),
+    "table and series": lambda frame, bad: model(bad).fit(frame[["x", "z"]], frame["y"]),
+    "table and list": lambda frame, bad: model(bad).fit(frame[["x", "z"]], frame["y"].tolist()),
+    "arrays": lambda frame, bad: model(bad, bounds=Bounds(features=[(-1, 1)] * 2, target=(-1, 1))).fit(
+        frame[["x", "z"]].to_numpy(), frame["y"].to_numpy()
+    ),
+    "map and name": lambda frame, bad: model(bad, **MAP).fit(frame, "y"),
+    "map and series": lambda frame, bad: model(bad, **MAP).fit(frame, frame["y"]),
+    "map and array": lambda frame, bad: model(bad, **MAP).fit(frame[["x", "z"]].to_numpy(), frame["y"]),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("column", ["x", "y"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cell_that_is_no_finite_number_is_refused_or_its_row_counts_as_zeros(way, column):
+    with_nan = WAYS[way](with_cell(column, None), "zero").coef_.tolist()
+    for cell in [*MISSING.values(), *BEYOND.values()]:
+        if way in ("arrays", "table and list") and cell is np.ma.masked:
+            continue  # numpy makes nan of it, with a warning
+        assert WAYS[way](with_cell(column, cell), "zero").coef_.tolist() == with_nan
+        with pytest.raises(BadRowsError):
+            WAYS[way](with_cell(column, cell), "raise")
+
+
+@pytest.mark.parametrize("cell", list(MISSING.values())[:-1], ids=list(MISSING)[:-1])
+def test_every_missing_cell_is_missing(cell):
+    assert is_missing(cell)
+    assert np.isnan(floats([cell])).all()
+    categories = FeatureMap(
+        {"c": CategoricalColumn(["a", "b"]), "d": CategoricalColumn([1, 2], missing=2), "v": NumericColumn(0, 1, 0.5)}
+    )
+    values = np.array([["b", 1, 1.0], [None, None, None]], dtype=object)
+    first, last = categories.transform(values)
+    values[1] = cell
+    table = pd.DataFrame(values, columns=["c", "d", "v"])
+    for block in (values, values.tolist(), table):
+        np.testing.assert_array_equal(categories.transform(block), [first, last])
+    only = FeatureMap({"d": CategoricalColumn([1, 2], missing=2), "v": NumericColumn(0, 1, 0.5)})
+    np.testing.assert_array_equal(only.transform(table), [[0, 1], [1, 0.5]])
+    ids = np.array(["a", "b", cell, "a"], dtype=object)
+    for given in (ids, ids.tolist(), pd.Series(ids, dtype=object)):
+        assert unit_codes(given)[2] == -1
+        assert unit_codes(given)[0] == unit_codes(given)[3] >= 0
+
+
+@pytest.mark.parametrize("cell", [0.0, 1, "", "nan", "NA", True, Decimal(1), (), [None], np.array([np.nan, 1.0]), {}])
+def test_other_cells_are_not_missing(cell):
+    assert not is_missing(cell)
+
+
+@pytest.mark.parametrize("cell", [pd.NA, pd.NaT, None, np.nan])
+@pytest.mark.parametrize("options", [MAP, {}], ids=["map", "plain"])
+def test_a_prediction_for_a_missing_cell_is_refused(options, cell):
+    fitted = model("raise", **options).fit(rows(), "y")
+    frame = with_cell("x", cell)[["x", "z"]]
+    with pytest.raises((DataError, DataTypeError, ValueError)) as refused:
+        fitted.predict(frame)
+    assert type(refused.value) is not TypeError
+    assert "NAType" not in str(refused.value)
+
+
+def test_numbers_beyond_doubles_are_infinite():
+    assert floats(BEYOND.values()).tolist() == [np.inf, -np.inf, np.inf, np.inf]
+
+
+@pytest.mark.parametrize("cell", ["a", "", 1j, [1.0], pd.Timestamp(0), object()])
+def test_what_is_no_number_is_refused(cell):
+    with pytest.raises((DataError, DataTypeError), match="numbers"):
+        WAYS["table and name"](with_cell("x", cell), "zero")
+    with pytest.raises((DataError, DataTypeError), match="numbers"):
+        WAYS["map and name"](with_cell("x", cell), "zero")
