@@ -23,6 +23,7 @@ from .privacy import (
 )
 from .privacy.cautions import cautions_on
 
+NOT_PRIVATE = "NOT PRIVATE"
 _KINDS: dict[str, type[Release]] = {
     "gaussian": GaussianRelease,
     "mixing": MixingRelease,
@@ -125,12 +126,7 @@ class PrivacyReport:
     @property
     def alarm(self) -> str | None:
         """Why the fit is not private, None where it is."""
-        reasons = []
-        if self.seeded:
-            reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
-        if self.bounds_origin == "data":
-            reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
-        return f"NOT PRIVATE: {' Also, '.join(reasons)}" if reasons else None
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
 
     @property
     def noise_meaning(self) -> str:
@@ -145,7 +141,7 @@ class PrivacyReport:
     @property
     def bounds_in_words(self) -> str:
         """Where the bounds come from."""
-        return f"{_ORIGINS[self.bounds_origin]}; values outside are clipped"
+        return origin_in_words(self.bounds_origin)
 
     @property
     def numeric_in_words(self) -> str:
@@ -248,6 +244,27 @@ class PrivacyReport:
             return cls(**{name: _READ[name](data[name]) for name in cls.__dataclass_fields__})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
+
+
+def alarm_of(*, seeded: bool, bounds_origin: str) -> str | None:
+    """Say why a fit, a sketch or a search is not private; None where it is."""
+    reasons = []
+    if seeded:
+        reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
+    if bounds_origin == "data":
+        reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
+    return f"{NOT_PRIVATE}: {' Also, '.join(reasons)}" if reasons else None
+
+
+def not_private_in_short(*, seeded: bool, bounds_origin: str) -> str:
+    """Return what a ledger adds to a charge that it cannot vouch for; nothing where the guarantee holds."""
+    reasons = ["a seed"] * seeded + ["bounds read from the data"] * (bounds_origin == "data")
+    return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
+
+
+def origin_in_words(bounds_origin: str) -> str:
+    """Say where bounds come from."""
+    return f"{_ORIGINS[bounds_origin]}; values outside are clipped"
 
 
 def release_lines(names: Sequence[str], releases: Sequence[Release]) -> tuple[ReleaseLine, ...]:

@@ -8,6 +8,7 @@ from the released rows costs nothing further.
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -35,7 +36,16 @@ from .privacy import (
 )
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
-from .report import _NUMERIC, _RELATIONS, ReleaseLine, _line_to_dict, release_lines
+from .report import (
+    _NUMERIC,
+    _RELATIONS,
+    ReleaseLine,
+    _line_to_dict,
+    alarm_of,
+    not_private_in_short,
+    origin_in_words,
+    release_lines,
+)
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -110,7 +120,8 @@ def release_sketch(
     certify(plan.releases, budget, relation=relation)  # before anything is released
     witness = Witness()
     bits = witness.watch(streams(random_state, 1))
-    what = f"sketch of {plan.rows} rows at {budget}, {relation}"
+    void = not_private_in_short(seeded=bits[0].seeded, bounds_origin=bounds.origin)
+    what = f"sketch of {plan.rows} rows at {budget}, {relation}{void}"
     with held(shared, [plan.releases], what=what, released=lambda: witness.released), one_blas_thread():
         released, shift, grid, releases = _run(BoundedRows(source, row_map, bad_rows, "exact"), plan, bits)
         certificate = certify(releases, budget, relation=relation)  # of what was recorded, to be within the budget
@@ -137,6 +148,7 @@ def release_sketch(
             "the number of rows and the column names",
             "the declared bounds and every argument of release_sketch",
         ),
+        bounds_origin=bounds.origin,
     )
     return PrivateSketch(released, shift, row_map, report)
 
@@ -278,6 +290,7 @@ class SketchReport:
     lines: tuple[ReleaseLine, ...]
     bounds: tuple[tuple[str, str], ...]
     assumed_public: tuple[str, ...]
+    bounds_origin: str = "declared"
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -286,8 +299,13 @@ class SketchReport:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded sketch, whose noise can be computed again."""
-        return not self.seeded
+        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
+        return self.alarm is None
+
+    @property
+    def alarm(self) -> str | None:
+        """Why the sketch is not private, None where it is."""
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -295,8 +313,8 @@ class SketchReport:
     def to_text(self) -> str:
         """Return the report as plain text of at most 100 columns."""
         lines = ["Privacy report of a sketch", "=========================="]
-        if self.seeded:
-            lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
+        if self.alarm is not None:
+            lines[:0] = textwrap.wrap(self.alarm, 100)
         lines += [
             f"Numeric mode   {_NUMERIC[self.numeric]}",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
@@ -311,7 +329,7 @@ class SketchReport:
         ]
         width = max(len(line.what) for line in self.lines)
         lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
-        lines += ["", "Declared bounds (values outside are clipped)"]
+        lines += ["", origin_in_words(self.bounds_origin)]
         width = max(len(name) for name, _ in self.bounds)
         lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
         return "\n".join([*lines, "", "Assumed public", *(f"  - {item}" for item in self.assumed_public)])

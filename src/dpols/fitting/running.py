@@ -20,6 +20,7 @@ from ..ledger.holding import held
 from ..paid_bounds import PaidBounds, release_bounds
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
+from ..report import not_private_in_short
 from .preparing import ROUNDING, Prepared, row_map_of
 
 
@@ -54,7 +55,7 @@ def carry_out(
     seen = Witness() if witness is None else witness
     bits = seen.watch(streams(random_state, 1))
     groups = [(*prepared.paid, *prepared.plan.releases)]
-    with held(ledger, groups, what=_what(prepared), released=lambda: seen.released) as hold:
+    with held(ledger, groups, what=_what(prepared, seeded=bits[0].seeded), released=lambda: seen.released) as hold:
         outcome = _run(prepared, bits)
         if ledger is not None and not (outcome.paid == prepared.paid and follows(prepared.plan, outcome.fit)):
             raise BudgetExceeded(
@@ -91,11 +92,12 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     return Outcome(fit, bounds, row_map, paid, paid_names, spread, measured, spent, proved, bits[0].seeded)
 
 
-def _what(prepared: Prepared) -> str:
-    """Say in a ledger what a fit is, in public numbers."""
+def _what(prepared: Prepared, *, seeded: bool) -> str:
+    """Say in a ledger what a fit is, in public numbers, and whether it is not private."""
     request = prepared.request
     unit = "" if request.unit is None else f", {request.unit} of up to {request.rows_per_unit} rows"
-    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}"
+    void = not_private_in_short(seeded=seeded, bounds_origin=prepared.bounds.origin)
+    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}{void}"
 
 
 def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...], tuple[str, ...]]:

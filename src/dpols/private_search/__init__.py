@@ -9,7 +9,7 @@ of each is calibrated jointly, since every plan is made before the first release
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -20,6 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..data import Bounds
+from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
 from ..errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
 from ..estimators import PrivateLinearRegression
@@ -37,6 +38,7 @@ from ..privacy import (
 )
 from ..privacy.budget import delta_from_rule
 from ..randomness import Witness, streams
+from ..report import alarm_of, not_private_in_short
 from .candidates import calibrated, fit_as_planned, made
 from .scores import check_rows, in_scoring_part, sources_of, squared_errors
 
@@ -56,11 +58,17 @@ class SearchReport:
     candidate_budget: PrivacyBudget  # of each fit, under zero-out neighbours
     fits: tuple[Release, ...]
     scores: tuple[Release, ...]
+    bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded search."""
-        return not self.seeded
+        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
+        return self.alarm is None
+
+    @property
+    def alarm(self) -> str | None:
+        """Why the search is not private, None where it is."""
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
 
 
 class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -165,7 +173,9 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
         witness = Witness()
         groups = [fits, (GaussianRelease(multiplier),)]
-        what = f"search of {len(grid)} candidates at {budget}, {relation}"
+        origin = self._origin(candidates)
+        void = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin)
+        what = f"search of {len(grid)} candidates at {budget}, {relation}{void}"
         with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
@@ -184,6 +194,7 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 candidate_budget=share,
                 fits=fits,
                 scores=channel.releases,
+                bounds_origin=origin,
             )
             if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
                 raise BudgetExceeded(
@@ -230,7 +241,15 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ]
         self.best_index_ = int(np.argmin(noisy))
         self.best_estimator_, self.best_params_ = candidates[self.best_index_], grid[self.best_index_]
+        if report.bounds_origin == "data":  # of any candidate, as the choice among them then tells of the data
+            its = self.best_estimator_.privacy_report_
+            self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
         self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
+
+    def _origin(self, candidates: list[PrivateLinearRegression]) -> str:
+        """Return where the numbers come from that are taken as public."""
+        origins = [candidate._request().declared_bounds().origin for candidate in candidates]
+        return "data" if "data" in origins or read_from_data(self.target_range) else "declared"
 
     def _budget(self, n_rows: int) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:
