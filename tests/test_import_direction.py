@@ -66,7 +66,7 @@ ESTIMATORS = {
     "fitting": FITTING,
     "estimators": {*FITTING, "fitting", "inferring", "plain_data", "ledger", "model_file"},
     "private_search": {*FITTING, "estimators", "fitting", "mechanisms"},
-    "verification": {"model_file", "ledger", "privacy", "report", "errors"},
+    "verification": {"model_file", "ledger", "privacy", "report", "versions", "errors"},
     "formula": {"estimators", "feature_map", "data", "errors"},
     "named_estimators": {"estimators", "algorithms", "feature_map", "ledger", "paid_bounds", "data", "errors"},
 }
