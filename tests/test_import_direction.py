@@ -31,6 +31,7 @@ BELOW_ESTIMATORS: dict[str, set[str]] = {
     "outcome": {"plain_data"},
     "report": {"dossier", "outcome", "plain_data", "privacy", "errors"},
     "output_file": {"errors"},
+    "surroundings": {"errors"},
     "ledger": {"output_file", "plain_data", "privacy", "errors"},
     "model_file": {"output_file", "privacy", "report", "data", "errors"},
     "reference": {"data", "linalg", "errors"},
@@ -64,8 +65,8 @@ FITTING = {
 }
 ESTIMATORS = {
     "fitting": FITTING,
-    "estimators": {*FITTING, "fitting", "inferring", "plain_data", "ledger", "model_file"},
-    "private_search": {*FITTING, "estimators", "fitting", "mechanisms"},
+    "estimators": {*FITTING, "fitting", "inferring", "plain_data", "ledger", "model_file", "surroundings"},
+    "private_search": {*FITTING, "estimators", "fitting", "mechanisms", "surroundings"},
     "verification": {"model_file", "ledger", "privacy", "report", "versions", "errors"},
     "formula": {"estimators", "feature_map", "data", "errors"},
     "named_estimators": {"estimators", "algorithms", "feature_map", "ledger", "paid_bounds", "data", "errors"},

@@ -1,7 +1,6 @@
 """Thin scikit-learn estimators: validate, bound, plan, run, store."""
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -22,7 +21,7 @@ from .data.kinds import is_source, is_stream, is_table, library_of, refuse_one_s
 from .data.memory import real_numbers, unquoted
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .errors import DataError, ModelFileError, NotPrivateWarning, ParameterError
+from .errors import DataError, ModelFileError, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .inference import Inference
@@ -33,6 +32,12 @@ from .paid_bounds import PaidBounds
 from .plain_data import finite_number, text, tuple_of
 from .randomness import Witness
 from .report import PrivacyReport
+from .surroundings import voids, warn_around_a_fit, warn_user
+
+SCORE_IS_EXACT = (
+    "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
+    "protected, do not show it to others, nor select by it; dpols.PrivateSearchCV pays for its scores."
+)
 
 
 class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
@@ -174,6 +179,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
             request, ledger = self._request(groups), as_ledger(self.ledger)
+            if witness is None:  # else a search has said it
+                warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
             outcome = carry_out(prepared, self.random_state, ledger, witness)
             released = coefficients_of(prepared, outcome)
@@ -192,13 +199,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
-        if self.ledger is not None:
-            warnings.warn(
-                "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
-                "show it to others, or select by dpols.PrivateSearchCV.",
-                NotPrivateWarning,
-                stacklevel=2,
-            )
+        warn_user(SCORE_IS_EXACT)
         return float(super().score(X, y, sample_weight))
 
     def save(self, path: Any) -> None:
@@ -307,6 +308,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             rows_per_unit=1 if most is None else checked_max_rows(most),
             count_clipped=bool(getattr(self, "count_clipped", False)),
             inference=self.inference,
+            void=voids(),
         )
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:

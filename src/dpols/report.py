@@ -94,6 +94,7 @@ class PrivacyReport:
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     bounds_origin: str = "declared"
+    void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
     estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
@@ -120,13 +121,13 @@ class PrivacyReport:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded run, or with bounds that were read from the data."""
+        """Whether the guarantee holds: without a seed, bounds read from the data, or a step that learns before it."""
         return self.alarm is None
 
     @property
     def alarm(self) -> str | None:
         """Why the fit is not private, None where it is."""
-        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)
 
     @property
     def noise_meaning(self) -> str:
@@ -214,6 +215,7 @@ class PrivacyReport:
         data["versions"] = [list(pair) for pair in self.versions]
         data["assumed_public"] = list(self.assumed_public)
         data["advice"] = list(self.advice)
+        data["void"] = list(self.void)
         data["coefficients"] = [asdict(c) for c in self.coefficients]
         data["estimates"] = [asdict(line) for line in self.estimates]
         data["estimate_notes"] = list(self.estimate_notes)
@@ -246,19 +248,21 @@ class PrivacyReport:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
 
 
-def alarm_of(*, seeded: bool, bounds_origin: str) -> str | None:
+def alarm_of(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str | None:
     """Say why a fit, a sketch or a search is not private; None where it is."""
     reasons = []
     if seeded:
         reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
     if bounds_origin == "data":
         reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
+    reasons += void
     return f"{NOT_PRIVATE}: {' Also, '.join(reasons)}" if reasons else None
 
 
-def not_private_in_short(*, seeded: bool, bounds_origin: str) -> str:
+def not_private_in_short(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str:
     """Return what a ledger adds to a charge that it cannot vouch for; nothing where the guarantee holds."""
     reasons = ["a seed"] * seeded + ["bounds read from the data"] * (bounds_origin == "data")
+    reasons += ["a step before it that learns from the rows"] * bool(void)
     return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
 
 
@@ -340,6 +344,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "rows_per_unit": whole,
     "bounds_origin": _origin,
     "advice": tuple_of(text),
+    "void": tuple_of(text),
     "estimates": tuple_of(estimate_from),
     "estimate_notes": tuple_of(text),
     "ledger_entry": _ledger_entry,

@@ -76,7 +76,7 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
     findings = [_fields(report, data), *_cost(report)]
     if ledger is not None:
         findings.append(_charged(report, ledger))
-    detail = "yes: no seed, and no bounds read from the data" if report.alarm is None else report.alarm
+    detail = report.alarm or "yes: no seed, no bounds read from the data, and no step seen that voids it"
     return (*findings, Finding("private as configured", report.private, detail, about="privacy"))
 
 

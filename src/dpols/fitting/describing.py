@@ -88,6 +88,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         unit=prepared.request.unit,
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
+        void=prepared.request.void,
         advice=_advice(prepared, outcome),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,

@@ -96,7 +96,7 @@ def _what(prepared: Prepared, *, seeded: bool) -> str:
     """Say in a ledger what a fit is, in public numbers, and whether it is not private."""
     request = prepared.request
     unit = "" if request.unit is None else f", {request.unit} of up to {request.rows_per_unit} rows"
-    void = not_private_in_short(seeded=seeded, bounds_origin=prepared.bounds.origin)
+    void = not_private_in_short(seeded=seeded, bounds_origin=prepared.bounds.origin, void=request.void)
     return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}{void}"
 
 

@@ -7,7 +7,6 @@ are all that tells of it; if it is in the second, the scores are. So each part m
 of each is calibrated jointly, since every plan is made before the first release (`docs/ledger.md`).
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -22,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..data import Bounds
 from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
-from ..errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
-from ..estimators import PrivateLinearRegression
+from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
+from ..estimators import SCORE_IS_EXACT, PrivateLinearRegression
 from ..fitting import one_of
 from ..ledger import BudgetLedger, Entry, as_ledger
 from ..ledger.holding import held
@@ -39,6 +38,7 @@ from ..privacy import (
 from ..privacy.budget import delta_from_rule
 from ..randomness import Witness, streams
 from ..report import alarm_of, not_private_in_short
+from ..surroundings import voids, warn_around_a_fit, warn_user
 from .candidates import calibrated, fit_as_planned, made
 from .scores import check_rows, in_scoring_part, sources_of, squared_errors
 
@@ -59,6 +59,7 @@ class SearchReport:
     fits: tuple[Release, ...]
     scores: tuple[Release, ...]
     bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
+    void: tuple[str, ...] = ()  # what around the search voids the guarantee, as far as it was seen
 
     @property
     def private(self) -> bool:
@@ -68,7 +69,7 @@ class SearchReport:
     @property
     def alarm(self) -> str | None:
         """Why the search is not private, None where it is."""
-        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)
 
 
 class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -174,8 +175,10 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         witness = Witness()
         groups = [fits, (GaussianRelease(multiplier),)]
         origin = self._origin(candidates)
-        void = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin)
-        what = f"search of {len(grid)} candidates at {budget}, {relation}{void}"
+        around = voids()
+        warn_around_a_fit(around, ledger=ledger is not None)
+        in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
+        what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
         with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
@@ -195,6 +198,7 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 fits=fits,
                 scores=channel.releases,
                 bounds_origin=origin,
+                void=around,
             )
             if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
                 raise BudgetExceeded(
@@ -207,13 +211,7 @@ class PrivateSearchCV(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the best candidate. It is not private: it is computed from the rows without noise or charge."""
-        if self.ledger is not None:
-            warnings.warn(
-                "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
-                "show it to others; results_ holds released scores.",
-                NotPrivateWarning,
-                stacklevel=2,
-            )
+        warn_user(f"{SCORE_IS_EXACT} results_ holds released scores.")
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Any) -> Array:
