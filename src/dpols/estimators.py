@@ -75,7 +75,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
         What the guarantee protects where someone has several rows: the column, by name or for an array by number, that
-        says to whom a row belongs. It is not a feature. None protects single rows.
+        says to whom a row belongs. It is not a feature. None protects single rows, so that people with several rows
+        are not fully covered.
     max_rows_per_unit : int, optional
         How many rows of each unit are used, the first ones; the noise is as large as if there were so many times fewer
         rows. Required with ``unit``, and with ``groups`` of ``fit``.

@@ -32,9 +32,12 @@ _KINDS: dict[str, type[Release]] = {
 }
 _MOST_TIMES = 10**6  # releases are listed one by one
 _RELATIONS = {
-    "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
-    "replace-one": "one person's row is replaced by any other row; the number of rows is public",
+    "zero-out": "one row is replaced by a row of zeros, or back; the number of rows is public",
+    "replace-one": "one row is replaced by any other row; the number of rows is public",
 }
+ROWS_ARE_PROTECTED = (
+    "single rows; people with several rows are not fully covered, unless a fit is told by unit whose rows they are"
+)
 _ORIGINS = {
     "declared": "Declared bounds",
     "reference": "Bounds from a table that was declared to be public",
@@ -160,6 +163,13 @@ class PrivacyReport:
             f"rows is public, and at most {self.rows_per_unit} rows of a unit are used"
         )
 
+    @property
+    def protects(self) -> str:
+        """What the guarantee is about: rows, or all rows of a unit."""
+        if self.unit is None:
+            return ROWS_ARE_PROTECTED
+        return f"all rows of one {self.unit} together, of which at most {self.rows_per_unit} are used"
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -176,6 +186,7 @@ class PrivacyReport:
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, {self.spent_in_words}",
             *([] if self.certified_delta is None else [f"Certified      {self.certificate_in_words}"]),
             *([] if self.ledger_entry is None else [f"Charged as     ledger row {self.ledger_entry}"]),
+            f"Protects       {self.protects}",
             f"Neighbours     {self.relation_in_words}",
             f"Data           {self.n_rows} rows, {self.n_features} coefficients",
             "",

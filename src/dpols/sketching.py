@@ -8,7 +8,6 @@ from the released rows costs nothing further.
 
 import json
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -39,7 +38,9 @@ from .randomness import Bits, Witness, streams
 from .report import (
     _NUMERIC,
     _RELATIONS,
+    ROWS_ARE_PROTECTED,
     ReleaseLine,
+    _folded,
     _line_to_dict,
     alarm_of,
     not_private_in_short,
@@ -74,7 +75,8 @@ def release_sketch(
     Parameters
     ----------
     table : array or pandas, polars or pyarrow table of numbers
-        One row for each person. All columns are sketched; leave out those that are not needed.
+        All columns are sketched; leave out those that are not needed. Single rows are protected: people with several
+        rows are not fully covered.
     bounds : Bounds
         Publicly known ranges of the columns: ``features``, ``x_norm`` or both. A sketch has no target.
     epsilon, delta : float
@@ -314,12 +316,13 @@ class SketchReport:
         """Return the report as plain text of at most 100 columns."""
         lines = ["Privacy report of a sketch", "=========================="]
         if self.alarm is not None:
-            lines[:0] = textwrap.wrap(self.alarm, 100)
+            lines.insert(0, self.alarm)
         lines += [
             f"Numeric mode   {_NUMERIC[self.numeric]}",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
             f"Certified      delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic",
+            f"Protects       {ROWS_ARE_PROTECTED}",
             f"Neighbours     {self.relation}: {_RELATIONS[self.relation]}",
             f"Data           {self.n_rows} rows, {len(self.columns)} columns",
             f"Sketch         {self.sketch_rows} rows, in multiples of {self.grid:.6g} of the largest row norm",
@@ -332,7 +335,8 @@ class SketchReport:
         lines += ["", origin_in_words(self.bounds_origin)]
         width = max(len(name) for name, _ in self.bounds)
         lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
-        return "\n".join([*lines, "", "Assumed public", *(f"  - {item}" for item in self.assumed_public)])
+        lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public)]
+        return "\n".join(part for line in lines for part in _folded(line))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

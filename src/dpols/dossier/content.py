@@ -74,6 +74,7 @@ def sections(report: Any) -> tuple[Section, ...]:
 def _protected(report: Any) -> tuple[Part, ...]:
     relation = report.relation_in_words
     return (
+        f"Protected: {report.protects}.",
         f"{relation[:1].upper()}{relation[1:]}.",
         "Whoever sees the coefficients, this report and everything else that was released can hardly tell whether this "
         f"was done to {_one(report)}, even if all other rows are known.",
@@ -87,7 +88,7 @@ def _one(report: Any) -> str:
 def _meaning(report: Any) -> tuple[Part, ...]:
     promised = success_under(report.asked)
     rows = [("a blind guess", 0.5)]
-    who = "one person's row is" if report.unit is None else f"the rows of one {report.unit} are"
+    who = "one row is" if report.unit is None else f"the rows of one {report.unit} are"
     words = (
         "Take an attacker who knows all other rows, sees everything that was released, and must decide at even odds "
         f"whether {who} in the data. The best that any attack can do is to be right with this probability:"
