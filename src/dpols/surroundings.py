@@ -8,7 +8,7 @@ scikit-learn and what is derived from them, in the same process. What is done to
 
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -20,8 +20,19 @@ from .errors import NotPrivateWarning
 
 _NOT_THE_USER = ("dpols", "sklearn", "imblearn", "joblib", "threading", "concurrent", "contextlib", "functools")
 _FITS_MANY_TIMES = ("sklearn.model_selection", "sklearn.feature_selection", "sklearn.ensemble", "sklearn.multioutput")
-_LEARNS_NAMES_ONLY = ("PolynomialFeatures", "FrozenEstimator")  # or nothing
-_ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
+# Transformers of scikit-learn that learn from the rows only in some configurations, or only how many columns there are.
+_LEARNS: dict[str, Callable[[Any], bool]] = {
+    "PolynomialFeatures": lambda step: False,
+    "FrozenEstimator": lambda step: False,
+    "SplineTransformer": lambda step: isinstance(step.knots, str),
+    "SimpleImputer": lambda step: step.strategy != "constant" or step.add_indicator or not step.keep_empty_features,
+    **dict.fromkeys(
+        ("OneHotEncoder", "OrdinalEncoder"),
+        lambda step: (
+            isinstance(step.categories, str) or step.min_frequency is not None or step.max_categories is not None
+        ),
+    ),
+}
 _PAGE = "see docs/what_voids_the_guarantee.md"
 
 
@@ -87,12 +98,11 @@ def learners(name: str, step: Any) -> Iterator[str]:
 
 
 def _learns(step: Any) -> bool:
-    kind = type(step).__name__
-    if step is None or isinstance(step, str) or kind in _LEARNS_NAMES_ONLY:
+    if step is None or isinstance(step, str):
         return False
-    if kind in _ENCODERS and not isinstance(step.categories, str):
-        return step.min_frequency is not None or step.max_categories is not None
     try:
+        if _within(type(step).__module__, ("sklearn",)) and type(step).__name__ in _LEARNS:
+            return _LEARNS[type(step).__name__](step)
         return bool(get_tags(step).requires_fit)
     except Exception:  # whatever a transformer of others raises: it cannot be known to be harmless
         return True

@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
+    SplineTransformer,
     StandardScaler,
 )
 
@@ -43,6 +44,20 @@ def said(run):
     return result, [str(warning.message) for warning in found]
 
 
+class Centred:
+    """A transformer that knows nothing of scikit-learn."""
+
+    def fit(self, X, y=None):
+        self.mean = X.mean(axis=0)
+        return self
+
+    def transform(self, X):
+        return X - self.mean
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X).transform(X)
+
+
 LEARNS = {
     "StandardScaler": StandardScaler(),
     "MinMaxScaler": MinMaxScaler(),
@@ -50,6 +65,8 @@ LEARNS = {
     "PCA": PCA(2),
     "SelectKBest": SelectKBest(k=1),
     "OneHotEncoder": OneHotEncoder(max_categories=3, sparse_output=False),
+    "SplineTransformer": SplineTransformer(degree=1, n_knots=3),
+    "a class of others": Centred(),
     "a column": ColumnTransformer([("scaled", StandardScaler(), [0])], remainder="passthrough"),
     "the remainder": ColumnTransformer([("kept", "passthrough", [0])], remainder=StandardScaler()),
     "a union": FeatureUnion([("same", FunctionTransformer()), ("scaled", StandardScaler())]),
@@ -59,6 +76,8 @@ LEARNS_NOTHING = {
     "FunctionTransformer": FunctionTransformer(lambda rows: rows / 2),
     "Normalizer": Normalizer(),
     "PolynomialFeatures": PolynomialFeatures(2, include_bias=False),
+    "SplineTransformer": SplineTransformer(degree=1, knots=np.array([[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]])),
+    "SimpleImputer": SimpleImputer(strategy="constant", fill_value=0, keep_empty_features=True),
     "passthrough": "passthrough",
     "a column": ColumnTransformer([("half", FunctionTransformer(), [0])], remainder="drop"),
 }

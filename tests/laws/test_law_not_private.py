@@ -51,6 +51,11 @@ WAYS_OF_BOUNDS = {
     "copied": copy.deepcopy,
     "pickled": lambda b: pickle.loads(pickle.dumps(b)),
     "another target": lambda b: dataclasses.replace(b, target=(-2, 2)),
+    "somewhat wider": lambda b: Bounds(
+        features={name: (1.1 * low, high + 0.1) for name, (low, high) in b.features.items()}, y_abs=1
+    ),
+    "rounded": lambda b: Bounds(features=DECLARED, target=(round(b.target[0], 1) - 0.1, -b.target[0] / 1.0)),
+    "the larger size": lambda b: Bounds(features=DECLARED, y_abs=max(abs(b.target[0]), abs(b.target[1]))),
     "called declared": lambda b: dataclasses.replace(b, origin="declared"),
     "called a reference": lambda b: Bounds(features=b.features, target=b.target, origin="reference"),
     "ranges put into new bounds": lambda b: Bounds(features=dict(b.features), target=(-1, 1)),

@@ -22,9 +22,23 @@ _SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 class ReadFromData(float):
-    """An end of a range that was read from the data."""
+    """An end of a range that was read from the data, or that was computed from one by plain arithmetic."""
 
     __slots__ = ()
+
+
+def _keep_marked(name: str) -> None:
+    plain = getattr(float, name)
+
+    def operation(self: ReadFromData, *others: Any) -> Any:
+        result = plain(self, *others)
+        return ReadFromData(result) if isinstance(result, float) else result
+
+    setattr(ReadFromData, name, operation)
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "abs", "round"):
+    _keep_marked(f"__{_name}__")
 
 
 @dataclass(frozen=True)

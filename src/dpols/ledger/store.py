@@ -114,7 +114,11 @@ class Store:
 
     def _refuse_second_name(self) -> None:
         """A journal lies beside one name: who comes by another does not see it, and takes half a row for the whole."""
-        if self.path.exists() and self.path.stat().st_nlink > 1:
+        try:
+            names = self.path.stat().st_nlink
+        except (OSError, ValueError):  # there is none yet, or SQLite will say what is wrong
+            return
+        if names > 1:
             raise LedgerError(
                 f"ledger {str(self.path)!r} has a second name (a hard link), under which a process that was killed "
                 "cannot be noticed. Remove the other name, or replace it by a symbolic link."
