@@ -67,7 +67,7 @@ ESTIMATORS = {
     "fitting": FITTING,
     "estimators": {*FITTING, "fitting", "inferring", "plain_data", "ledger", "model_file", "surroundings"},
     "private_search": {*FITTING, "estimators", "fitting", "mechanisms", "surroundings"},
-    "verification": {"model_file", "ledger", "privacy", "report", "versions", "errors"},
+    "verification": {"fitting", "inference", "model_file", "ledger", "privacy", "report", "versions", "errors"},
     "formula": {"estimators", "feature_map", "data", "errors"},
     "named_estimators": {"estimators", "algorithms", "feature_map", "ledger", "paid_bounds", "data", "errors"},
 }

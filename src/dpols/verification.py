@@ -17,12 +17,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
 from .errors import ModelFileError
+from .fitting.describing import estimates_of
+from .inference import Inference
 from .ledger import BudgetLedger, Entry
 from .model_file import FORMAT, read_with_checksum
 from .privacy import Neighbours, OpaqueRelease, epsilon_of
@@ -61,7 +63,13 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
         raise ModelFileError(f"{str(path)!r} has no privacy report.")
     findings = verify_report(content["report"], ledger=ledger)
     detail = "matches" if intact else "does not match: the file was changed after it was written"
-    return (Finding("checksum of the file", intact, detail), _coefficients(content), *findings)
+    return (
+        Finding("checksum of the file", intact, detail),
+        _coefficients(content),
+        *_intervals(content),
+        *_ranges(content),
+        *findings,
+    )
 
 
 def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
@@ -185,6 +193,39 @@ def _coefficients(content: dict[str, Any]) -> Finding:
     # Without an intercept the report lists one coefficient less.
     same = model[: len(listed)] == listed and not any(model[len(listed) :])
     return Finding("coefficients", same, "those of the report" if same else "differ from those of the report")
+
+
+def _intervals(content: dict[str, Any]) -> Iterator[Finding]:
+    """Compare the estimates that a model's summary prints with those in its report."""
+    given, listed = content.get("inference"), content["report"].get("estimates")
+    try:
+        found = () if given is None else estimates_of(Inference.from_dict(given))
+    except (KeyError, TypeError, ValueError):
+        raise ModelFileError("the model file lacks a part of its intervals.") from None
+    if not found and not listed:
+        return
+    same = isinstance(listed, list) and len(found) == len(listed)
+    same = same and all(_alike(asdict(one), other) for one, other in zip(found, listed, strict=True))
+    yield Finding("intervals", same, "those of the report" if same else "differ from those of the report")
+
+
+def _alike(one: dict[str, Any], other: Any) -> bool:
+    if not isinstance(other, dict) or one.keys() != other.keys():
+        return False
+    return all(
+        math.isclose(value, other[name], rel_tol=_ROUNDING)
+        if isinstance(value, float) and isinstance(other[name], int | float)
+        else value == other[name]
+        for name, value in one.items()
+    )
+
+
+def _ranges(content: dict[str, Any]) -> Iterator[Finding]:
+    """Compare where the ranges of a model's features come from with what its report says."""
+    feature_map = content.get("feature_map")
+    if isinstance(feature_map, dict) and feature_map.get("origin") == "data":
+        same = content["report"].get("bounds_origin") == "data"
+        yield Finding("origin of the bounds", same, "the data" if same else "the data, while the report says otherwise")
 
 
 def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:

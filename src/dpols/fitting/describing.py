@@ -93,12 +93,12 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
-        estimates=() if inference is None else _estimates(inference),
+        estimates=() if inference is None else estimates_of(inference),
         estimate_notes=() if inference is None else _estimate_notes(inference),
     )
 
 
-def _estimates(inference: Inference) -> tuple[EstimateLine, ...]:
+def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     """Return estimates with their intervals; nothing where there are none at all."""
     columns = inference.standard_errors(), *inference.conf_int().T
     if np.isnan(columns[0]).all():
