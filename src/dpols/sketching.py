@@ -148,7 +148,7 @@ def release_sketch(
         bounds=_bounds_text(bounds, columns, row_map),
         assumed_public=(
             "the number of rows and the column names",
-            "the declared bounds and every argument of release_sketch",
+            "the bounds and every argument of release_sketch",
         ),
         bounds_origin=bounds.origin,
     )

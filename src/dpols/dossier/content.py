@@ -158,6 +158,15 @@ def _outcome(report: Any) -> tuple[Part, ...]:
     )
 
 
+_BOUNDS_REST_ON = {
+    "declared": "Declared bounds are public knowledge. Bounds that were read off the data without noise void the "
+    "guarantee.",
+    "reference": "The table that the bounds were taken from is public, and is no part of the data.",
+    "paid": "Bounds are private quantiles that this fit paid for. Outer limits, if declared, are public knowledge.",
+    "data": "Nothing, as the bounds were read off the data without noise, which voids the guarantee.",
+}
+
+
 def _assumptions(report: Any) -> tuple[Part, ...]:
     numeric = {
         "exact": "The guarantee is one of the program as it ran, rounding included. IEEE arithmetic and numpy's "
@@ -167,7 +176,7 @@ def _assumptions(report: Any) -> tuple[Part, ...]:
     }
     items = (
         *(f"Public, and not protected: {item}." for item in report.assumed_public),
-        "Declared bounds are public knowledge. Bounds that were read off the data without noise void the guarantee.",
+        _BOUNDS_REST_ON[report.bounds_origin],
         "The operating system's random numbers are unpredictable.",
         "Other uses of the same rows are not covered by this report: the costs of several releases add up.",
         numeric.get(report.numeric, report.numeric),

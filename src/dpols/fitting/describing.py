@@ -77,7 +77,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",
-            "the declared bounds and every parameter of the estimator",
+            "the bounds and every parameter of the estimator",
         ),
         coefficients=tuple(
             Coefficient(name, float(value), stddev)
