@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .alarm import alarm_of
 from .errors import ModelFileError
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
 from .plain_data import finite_number, flag, mapping, text, tuple_of, whole
@@ -23,7 +24,6 @@ from .privacy import (
 )
 from .privacy.cautions import cautions_on
 
-NOT_PRIVATE = "NOT PRIVATE"
 _KINDS: dict[str, type[Release]] = {
     "gaussian": GaussianRelease,
     "mixing": MixingRelease,
@@ -257,24 +257,6 @@ class PrivacyReport:
             return cls(**{name: _READ[name](data[name]) for name in cls.__dataclass_fields__})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
-
-
-def alarm_of(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str | None:
-    """Say why a fit, a sketch or a search is not private; None where it is."""
-    reasons = []
-    if seeded:
-        reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
-    if bounds_origin == "data":
-        reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
-    reasons += void
-    return f"{NOT_PRIVATE}: {' Also, '.join(reasons)}" if reasons else None
-
-
-def not_private_in_short(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str:
-    """Return what a ledger adds to a charge that it cannot vouch for; nothing where the guarantee holds."""
-    reasons = ["a seed"] * seeded + ["bounds read from the data"] * (bounds_origin == "data")
-    reasons += ["a step before it that learns from the rows"] * bool(void)
-    return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
 
 
 def origin_in_words(bounds_origin: str) -> str:

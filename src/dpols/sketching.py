@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from .alarm import alarm_of, not_private_in_short
 from .data import BoundedRows, Bounds, RowMap, RowSource, as_source
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
@@ -42,8 +43,6 @@ from .report import (
     ReleaseLine,
     _folded,
     _line_to_dict,
-    alarm_of,
-    not_private_in_short,
     origin_in_words,
     release_lines,
 )

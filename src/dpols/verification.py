@@ -22,6 +22,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from .alarm import NOT_PRIVATE
 from .errors import ModelFileError
 from .fitting.describing import estimates_of
 from .inference import Inference
@@ -29,7 +30,7 @@ from .ledger import BudgetLedger, Entry
 from .model_file import FORMAT, read_with_checksum
 from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
-from .report import NOT_PRIVATE, PrivacyReport
+from .report import PrivacyReport
 from .versions import __version__
 
 _IN_A_PAGE = re.compile(r'<script type="application/json" id="privacy-report">(.*?)</script>', re.DOTALL)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..alarm import not_private_in_short
 from ..algorithms import Fit, follows, one_step
 from ..algorithms.alongside import joint_certified_delta, joint_spent_epsilon
 from ..bounds_advice import COUNTS_NAME, SpreadCounts, release_spread
@@ -20,7 +21,6 @@ from ..ledger.holding import held
 from ..paid_bounds import PaidBounds, release_bounds
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
-from ..report import not_private_in_short
 from .preparing import ROUNDING, Prepared, row_map_of
 
 

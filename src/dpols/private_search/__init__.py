@@ -18,6 +18,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ..alarm import alarm_of, not_private_in_short
 from ..data import Bounds
 from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
@@ -37,7 +38,6 @@ from ..privacy import (
 )
 from ..privacy.budget import delta_from_rule
 from ..randomness import Witness, streams
-from ..report import alarm_of, not_private_in_short
 from ..surroundings import voids, warn_around_a_fit, warn_user
 from .candidates import calibrated, fit_as_planned, made
 from .scores import check_rows, in_scoring_part, sources_of, squared_errors
