@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest paper score planted fuzz lint clean
+.PHONY: help demo test test-oldest paper score planted fuzz kill-ledger lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -34,6 +34,9 @@ planted: .venv/installed-test ## plant known mistakes in copies of the source: t
 
 fuzz: .venv/installed-test ## feed the public entry points 120,000 odd inputs, and measure what they reach
 	PYTHONPATH=tests/fuzz $(BIN)/python -m fuzzing
+
+kill-ledger: .venv/installed-test ## kill 300 processes that use a ledger, and look for what is lost
+	$(BIN)/python tests/ledger/kill_loop.py --kills 300
 
 lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/ruff check

@@ -1,7 +1,6 @@
 """Thin scikit-learn estimators: validate, bound, plan, run, store."""
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -16,9 +15,10 @@ from .data.memory import unquoted
 from .data.opening import column_names
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .errors import ModelFileError, NotPrivateWarning, ParameterError
+from .errors import ModelFileError, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
+from .fitting.surroundings import voids, warn_around_a_fit, warn_user
 from .inference import Inference
 from .inference.inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
@@ -27,6 +27,11 @@ from .report import PrivacyReport
 from .side_releases.paid_bounds import PaidBounds
 from .storage.model_file import model_bytes, read_model, write_model
 from .storage.plain_data import finite_number, text, tuple_of
+
+SCORE_IS_EXACT = (
+    "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
+    "protected, do not show it to others, nor select by it; dpols.PrivateGridSearch pays for its scores."
+)
 
 
 class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
@@ -64,7 +69,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
         What the guarantee protects where someone has several rows: the column, by name or for an array by number, that
-        says to whom a row belongs. It is not a feature. None protects single rows.
+        says to whom a row belongs. It is not a feature. None protects single rows, so that people with several rows
+        are not fully covered.
     max_rows_per_unit : int, optional
         How many rows of each unit are used, the first ones; the noise is as large as if there were so many times fewer
         rows. Required with ``unit``, and with ``groups`` of ``fit``.
@@ -168,6 +174,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
             request, ledger = self._request(groups), as_ledger(self.ledger)
+            if witness is None:  # else a search has said it
+                warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
             outcome = carry_out(prepared, self.random_state, ledger, witness)
             released = coefficients_of(prepared, outcome)
@@ -186,13 +194,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
-        if self.ledger is not None:
-            warnings.warn(
-                "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
-                "show it to others, or select by dpols.PrivateGridSearch.",
-                NotPrivateWarning,
-                stacklevel=2,
-            )
+        warn_user(SCORE_IS_EXACT)
         return float(super().score(X, y, sample_weight))
 
     def save(self, path: Any) -> None:
@@ -301,6 +303,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             rows_per_unit=1 if most is None else checked_max_rows(most),
             count_clipped=bool(self.count_clipped),
             inference=self.inference,
+            void=voids(),
         )
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:

@@ -36,7 +36,8 @@ from .privacy import (
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
 from .report import ReleaseLine, release_lines
-from .report.privacy_report import _ARITHMETIC, _RELATIONS
+from .report.alarm import alarm_of, not_private_in_short
+from .report.privacy_report import _ARITHMETIC, _RELATIONS, ROWS_ARE_PROTECTED, _folded, origin_in_words
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -65,7 +66,8 @@ def release_sketch(
     Parameters
     ----------
     table : array or pandas, polars or pyarrow table of numbers
-        One row for each person. All columns are sketched; leave out those that are not needed.
+        All columns are sketched; leave out those that are not needed. Single rows are protected: people with several
+        rows are not fully covered.
     bounds : Bounds
         Publicly known ranges of the columns: ``features``, ``x_norm`` or both. A sketch has no target.
     epsilon, delta : float
@@ -111,7 +113,8 @@ def release_sketch(
     certify(plan.releases, budget, relation=relation)  # before anything is released
     witness = Witness()
     bits = witness.watch(streams(random_state, 1))
-    what = f"sketch of {plan.rows} rows at {budget}, {relation}"
+    void = not_private_in_short(seeded=bits[0].seeded, bounds_origin=bounds.origin)
+    what = f"sketch of {plan.rows} rows at {budget}, {relation}{void}"
     with held(shared, [plan.releases], what=what, released=lambda: witness.released), one_blas_thread():
         released, shift, grid, releases = _run(BoundedRows(source, row_map, bad_rows, "exact"), plan, bits)
         certificate = certify(releases, budget, relation=relation)  # of what was recorded, to be within the budget
@@ -136,8 +139,9 @@ def release_sketch(
         bounds=_bounds_text(bounds, columns, row_map),
         assumed_public=(
             "the number of rows and the column names",
-            "the declared bounds and every argument of release_sketch",
+            "the bounds and every argument of release_sketch",
         ),
+        bounds_origin=bounds.origin,
     )
     return PrivateSketch(released, shift, row_map, report)
 
@@ -279,6 +283,7 @@ class SketchReport:
     lines: tuple[ReleaseLine, ...]
     bounds: tuple[tuple[str, str], ...]
     assumed_public: tuple[str, ...]
+    bounds_origin: str = "declared"
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -287,8 +292,13 @@ class SketchReport:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded sketch, whose noise can be computed again."""
-        return not self.seeded
+        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
+        return self.alarm is None
+
+    @property
+    def alarm(self) -> str | None:
+        """Why the sketch is not private, None where it is."""
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -296,13 +306,14 @@ class SketchReport:
     def to_text(self) -> str:
         """Return the report as plain text of at most 100 columns."""
         lines = ["Privacy report of a sketch", "=========================="]
-        if self.seeded:
-            lines.append("NOT PRIVATE: random_state was given, so anyone who knows the seed can remove the noise.")
+        if self.alarm is not None:
+            lines.insert(0, self.alarm)
         lines += [
             f"Arithmetic     {_ARITHMETIC[self.arithmetic]}",
             f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
             f"Certified      delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic",
+            f"Protects       {ROWS_ARE_PROTECTED}",
             f"Neighbours     {self.relation}: {_RELATIONS[self.relation]}",
             f"Data           {self.n_rows} rows, {len(self.columns)} columns",
             f"Sketch         {self.sketch_rows} rows, in multiples of {self.grid:.6g} of the largest row norm",
@@ -312,10 +323,11 @@ class SketchReport:
         ]
         width = max(len(line.what) for line in self.lines)
         lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
-        lines += ["", "Declared bounds (values outside are clipped)"]
+        lines += ["", origin_in_words(self.bounds_origin)]
         width = max(len(name) for name, _ in self.bounds)
         lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
-        return "\n".join([*lines, "", "Assumed public", *(f"  - {item}" for item in self.assumed_public)])
+        lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public)]
+        return "\n".join(part for line in lines for part in _folded(line))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

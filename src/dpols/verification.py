@@ -5,6 +5,10 @@ fit was charged to a ledger: pass it, and the entry that the report names must b
 releases. An entry is named by its hash, so that no other fit has it, unless someone copies it into another report: one
 entry pays for one result. That the cost is right does not make a fit private: whether it was, as configured, is a
 finding of its own.
+
+Of a page, what a person reads must follow from the data that it holds: it is written anew and compared letter by
+letter, so that no number, no hidden text and no style that hides something can be changed by itself. Another version
+of dpols writes other fields and pages, so that these cannot be checked, which says nothing against them.
 """
 
 import json
@@ -13,16 +17,21 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
 from .errors import ModelFileError
+from .fitting.describing import estimates_of
+from .inference import Inference
 from .ledger import BudgetLedger, Entry
 from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
+from .report.alarm import NOT_PRIVATE
 from .storage.model_file import FORMAT, read_with_checksum
+from .versions import __version__
 
 _IN_A_PAGE = re.compile(r'<script type="application/json" id="privacy-report">(.*?)</script>', re.DOTALL)
 _ROUNDING = 1e-6  # relative; versions of libraries differ in less
@@ -30,12 +39,12 @@ _ROUNDING = 1e-6  # relative; versions of libraries differ in less
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked, and what differs if something does; or whether the fit is private as configured."""
+    """One thing that was checked, or could not be, and what differs; or whether the fit is private as configured."""
 
     what: str
     holds: bool
     detail: str
-    about: Literal["accounting", "privacy"] = "accounting"
+    about: Literal["accounting", "privacy", "unchecked"] = "accounting"
 
 
 def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
@@ -43,7 +52,11 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
 
     ModelFileError is raised where the file is neither, or lacks what a report needs.
     """
-    document = _document(path)
+    written = _text(path)
+    page = _IN_A_PAGE.search(written)
+    document = _document(path, written if page is None else page.group(1))
+    if page is not None:
+        return (*verify_report(document, ledger=ledger), _shown(document, written))
     if document.get("format") != FORMAT:
         return verify_report(document, ledger=ledger)
     content, intact = read_with_checksum(path)
@@ -51,26 +64,43 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
         raise ModelFileError(f"{str(path)!r} has no privacy report.")
     findings = verify_report(content["report"], ledger=ledger)
     detail = "matches" if intact else "does not match: the file was changed after it was written"
-    return (Finding("checksum of the file", intact, detail), _coefficients(content), *findings)
+    return (
+        Finding("checksum of the file", intact, detail),
+        _coefficients(content),
+        *_intervals(content),
+        *_ranges(content),
+        *findings,
+    )
 
 
 def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -> tuple[Finding, ...]:
     """Check a report, as `PrivacyReport.to_dict` gives it, against its own releases and, if given, a ledger."""
-    report = PrivacyReport.from_dict(data)
+    try:
+        report = PrivacyReport.from_dict(data)
+    except ModelFileError:
+        if (other := _other_version(data)) is None:
+            raise
+        said = Finding("private as configured", data.get("private") is True, "only as the report says", about="privacy")
+        return Finding("fields of the report", False, _unreadable(other), about="unchecked"), said
     findings = [_fields(report, data), *_cost(report)]
     if ledger is not None:
         findings.append(_charged(report, ledger))
-    detail = "yes: no seed, and no bounds read from the data" if report.alarm is None else report.alarm
+    detail = report.alarm or "yes: no seed, no bounds read from the data, and no step seen that voids it"
     return (*findings, Finding("private as configured", report.private, detail, about="privacy"))
 
 
-def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _text(path: str | os.PathLike[str]) -> str:
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        page = _IN_A_PAGE.search(text)
-        document = json.loads(text if page is None else page.group(1))
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ModelFileError(f"cannot read {str(path)!r}: {error.strerror}.") from None
+    except ValueError:
+        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not text in UTF-8.") from None
+
+
+def _document(path: str | os.PathLike[str], data: str) -> dict[str, Any]:
+    try:
+        document = json.loads(data, object_pairs_hook=_once_each)
     except (ValueError, RecursionError):
         raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not valid JSON.") from None
     if not isinstance(document, dict):
@@ -78,11 +108,51 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a field that is there twice, of which a person may read the one and a program the other."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field is there twice")
+    return fields
+
+
+def _other_version(data: dict[str, Any]) -> str | None:
+    """Return the version of dpols that wrote a report, by its own word, where it is not this one."""
+    try:
+        version = {str(name): str(version) for name, version in data["versions"]}["dpols"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return None if version == __version__ else version
+
+
+def _unreadable(version: str) -> str:
+    return f"cannot be checked: it was written by dpols {version!r}, and this is {__version__}; verify it with that one"
+
+
+def _shown(data: dict[str, Any], written: str) -> Finding:
+    """Compare a page with the one that its data gives."""
+    what, other = "page as shown", _other_version(data)
+    try:
+        expected = PrivacyReport.from_dict(data).to_html()
+    except ModelFileError:
+        expected = ""
+    if written == expected:
+        return Finding(what, True, "what the page shows is what its data gives")
+    if other is not None:
+        return Finding(what, False, _unreadable(other), about="unchecked")
+    pairs = zip_longest(written.split("\n"), expected.split("\n"))
+    line = next(number for number, (one, other) in enumerate(pairs, start=1) if one != other)
+    return Finding(what, False, f"line {line} of the page is not what its data gives: it was changed")
+
+
 def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
     """Compare with what the report itself would write, which has derived fields such as ``private``."""
     written = json.loads(report.to_json())
     names = {*written, *data}
     differing = sorted(name for name in names if written.get(name) != data.get(name))
+    other = _other_version(data)
+    if differing and other is not None:
+        return Finding("fields of the report", False, _unreadable(other), about="unchecked")
     detail = f"{', '.join(differing)} differ from what follows from the rest" if differing else "consistent"
     return Finding("fields of the report", not differing, detail)
 
@@ -126,6 +196,39 @@ def _coefficients(content: dict[str, Any]) -> Finding:
     return Finding("coefficients", same, "those of the report" if same else "differ from those of the report")
 
 
+def _intervals(content: dict[str, Any]) -> Iterator[Finding]:
+    """Compare the estimates that a model's summary prints with those in its report."""
+    given, listed = content.get("inference"), content["report"].get("estimates")
+    try:
+        found = () if given is None else estimates_of(Inference.from_dict(given))
+    except (KeyError, TypeError, ValueError):
+        raise ModelFileError("the model file lacks a part of its intervals.") from None
+    if not found and not listed:
+        return
+    same = isinstance(listed, list) and len(found) == len(listed)
+    same = same and all(_alike(asdict(one), other) for one, other in zip(found, listed, strict=True))
+    yield Finding("intervals", same, "those of the report" if same else "differ from those of the report")
+
+
+def _alike(one: dict[str, Any], other: Any) -> bool:
+    if not isinstance(other, dict) or one.keys() != other.keys():
+        return False
+    return all(
+        math.isclose(value, other[name], rel_tol=_ROUNDING)
+        if isinstance(value, float) and isinstance(other[name], int | float)
+        else value == other[name]
+        for name, value in one.items()
+    )
+
+
+def _ranges(content: dict[str, Any]) -> Iterator[Finding]:
+    """Compare where the ranges of a model's features come from with what its report says."""
+    feature_map = content.get("feature_map")
+    if isinstance(feature_map, dict) and feature_map.get("origin") == "data":
+        same = content["report"].get("bounds_origin") == "data"
+        yield Finding("origin of the bounds", same, "the data" if same else "the data, while the report says otherwise")
+
+
 def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
     """Look for the entry that a report names; equal releases alone do not tell whether this fit was charged."""
     what, named, where = "charged to the ledger", report.ledger_entry, str(ledger.path)
@@ -139,6 +242,8 @@ def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
         return Finding(what, False, f"{where!r} has no entry {named}, which the report names")
     if found.status == "void":
         return Finding(what, False, f"row {found.number}, which the report names, is void")
+    if report.private and NOT_PRIVATE in found.what:
+        return Finding(what, False, f"row {found.number}, which the report names, says that the fit is {NOT_PRIVATE}")
     if not _pays_for(found, report):
         return Finding(what, False, f"row {found.number}, which the report names, has other releases")
     return Finding(what, True, f"row {found.number}, by its hash; it pays for one result")

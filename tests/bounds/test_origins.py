@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, PaidBounds, PrivateLinearRegression
 from dpols.errors import BoundsError
 from dpols.report import PrivacyReport
 
@@ -127,3 +127,18 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "bounds.csv").write_bytes(b"column,low,high\n\xff\xfe,1,2\n")
     with pytest.raises(BoundsError, match="not a CSV file in UTF-8"):
         Bounds.from_file(tmp_path / "bounds.csv")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        (Bounds(features=[(0, 10), (-5, 5)], target=(-20, 30)), "Declared bounds are public knowledge"),
+        (Bounds.from_reference(rows(seed=1)[0], target=rows(seed=1)[1]), "is public, and is no part of the data"),
+        (PaidBounds(), "private quantiles that this fit paid for"),
+        (Bounds.from_data(rows()[0], target=rows()[1], unsafe_from_data=True), "voids the guarantee"),
+    ],
+)
+def test_a_page_says_what_its_bounds_rest_on(bounds, words):
+    page = PrivateLinearRegression(1.0, 1e-6, bounds).fit(*rows()).privacy_report_.to_markdown()
+    assert words in page
+    assert ("Declared bounds" in page) is (bounds == Bounds(features=[(0, 10), (-5, 5)], target=(-20, 30)))

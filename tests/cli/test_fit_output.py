@@ -264,3 +264,12 @@ def test_the_space_taken_is_more_than_a_model_takes(inference):
         model.fit(frame, rows[:, 0])
         room = placed_file.room_for(names, pairs=inference)
         assert max(len(model.to_json().encode()), len(model.privacy_report_.to_html().encode())) < room / 1.5
+
+
+def test_a_fit_says_that_rows_are_protected_and_not_people(dpols, csv, bounds, tmp_path):
+    budget = ("--epsilon", 1, "--delta", 1e-6, "--out", tmp_path / "rows.json")
+    done = dpols("fit", csv, "--target", "pay", "--bounds", bounds, *budget)
+    assert done.code == 0
+    said = " ".join(done.out.split())
+    assert "single rows; people with several rows are not fully covered" in said
+    assert "person" not in said

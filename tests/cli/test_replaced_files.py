@@ -45,7 +45,9 @@ def refused(done, ledger, *words):
 @pytest.mark.parametrize("name", ["my.ledger", "./my.ledger", "hard-link"])
 def test_a_model_never_overwrites_the_ledger_it_is_charged_to(fit, ledger, name):
     os.link("my.ledger", "hard-link")
-    refused(fit("--out", name), ledger, "--out", "would overwrite a ledger")
+    done = fit("--out", name)
+    os.unlink("hard-link")
+    refused(done, ledger, "--out", "would overwrite a ledger")
 
 
 @pytest.mark.parametrize("other", ["report", "predict", "bounds-template", "save"])

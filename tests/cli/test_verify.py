@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.errors import ModelFileError
 from dpols.storage.model_file import write_model
 from dpols.verification import verify_file, verify_report
@@ -99,6 +99,40 @@ def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
     content["coef"][0] += 1e-9
     write_model(path, content)
     assert problems(verify_file(path)) == ["coefficients"]
+
+
+def test_intervals_of_a_model_are_those_of_its_report(tmp_path):
+    path = tmp_path / "model.json"
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(50_000, 2))
+    bounds = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
+    PrivateLinearRegression(3.0, 1e-6, bounds, inference=True).fit(rows, rows @ [0.3, 0.2]).save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    assert content["report"]["estimates"]
+    for change in (
+        lambda content: content["report"]["estimates"][0].update(stderr=1e-9),
+        lambda content: content["report"]["estimates"][0].update(lower=None),
+        lambda content: content["report"]["estimates"].pop(),
+        lambda content: content.update(inference=None),
+        lambda content: content["inference"].update(estimate=[9.0, 9.0, 9.0]),
+    ):
+        changed = json.loads(json.dumps(content))
+        change(changed)
+        write_model(path, changed)
+        assert problems(verify_file(path)) == ["intervals"]
+
+
+def test_a_model_whose_ranges_are_of_the_data_cannot_have_a_report_that_says_otherwise(tmp_path):
+    path = tmp_path / "model.json"
+    read = Bounds.from_data([[-1.0], [1.0]], unsafe_from_data=True)
+    feature_map = FeatureMap({"x": NumericColumn(*read.features[0])}, target=(-1, 1))
+    rows = np.linspace(-1, 1, 3000)[:, None]
+    PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map).fit(rows, rows[:, 0] / 2).save(path)
+    assert problems(verify_file(path)) == ["private as configured"]
+    content = json.loads(path.read_text())["content"]
+    content["report"].update(bounds_origin="declared", private=True)
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["origin of the bounds"]
 
 
 def test_a_model_file_that_was_changed_differs_by_its_checksum(tmp_path):

@@ -113,7 +113,7 @@ def test_seeds_repeat_are_flagged_and_none_is_the_default():
     seeded, fresh, again = sketch_of().report, sketch_of(random_state=None), sketch_of(random_state=None)
     assert seeded.seeded
     assert not seeded.private
-    assert "NOT PRIVATE" in str(seeded).splitlines()[2]
+    assert "NOT PRIVATE" in str(seeded).splitlines()[0]
     assert fresh.report.private
     assert "NOT PRIVATE" not in str(fresh.report)
     assert not (fresh.rows_ == again.rows_).any()

@@ -51,7 +51,7 @@ def create(
     """Create a ledger. Fits are charged to it by "dpols fit --ledger FILE"."""
     from ..ledger import BudgetLedger
 
-    if file.exists():
+    if not _is_free(file):
         raise ParameterError(f"{str(file)!r} exists already; choose another name, or raise its cap by 'ledger cap'.")
     made = BudgetLedger(
         file,
@@ -165,6 +165,17 @@ def void(
     voided = BudgetLedger(file)
     voided.void(row, why=f"by hand: {because}")
     _show(voided, json)
+
+
+def _is_free(file: Path) -> bool:
+    """Return whether a ledger can be created there: there is nothing, or a creation that was cut short."""
+    from ..errors import LedgerError
+    from ..ledger.store import Store
+
+    try:
+        return Store(file.absolute()).is_empty()
+    except LedgerError:
+        return False
 
 
 def _show(ledger: "BudgetLedger", json: bool) -> None:

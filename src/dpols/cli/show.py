@@ -38,6 +38,7 @@ def show_cost(report: "PrivacyReport") -> None:
             ("asked", f"epsilon = {report.asked.epsilon:.6g}, delta = {report.asked.delta:.4g}"),
             ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, {report.spent_in_words}"),
             ("certified", report.certificate_in_words),
+            ("protects", report.protects),
             ("neighbours", report.relation_in_words),
             ("arithmetic", report.arithmetic_in_words),
             ("method", f"{report.title} ({report.method}), {report.accounting} accounting"),

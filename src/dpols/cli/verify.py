@@ -14,7 +14,7 @@ from .console import print_table
 if TYPE_CHECKING:
     from ..verification import Finding
 
-_DIFFERS, _NOT_PRIVATE = 1, 3
+_DIFFERS, _NOT_PRIVATE, _UNCHECKED = 1, 3, 4
 
 
 def verify(
@@ -29,9 +29,11 @@ def verify(
 ) -> None:
     """Compute a report's cost anew from the releases that it lists, and say what differs.
 
-    The exit code is 0 where everything holds, 1 where something differs, 2 where there is no report to be read, and 3
-    where the accounting holds of a fit that is not private as it was configured: with a seed, or with bounds that were
-    read from the data.
+    A page is also written anew from the data that it holds, and what it shows is compared with that.
+
+    The exit code is 0 where everything holds, 1 where something differs, 2 where there is no report to be read, 3 where
+    the accounting holds of a fit that is not private as it was configured: with a seed, or with bounds that were read
+    from the data, and 4 where another version of dpols wrote it, so that not all of it can be checked.
     """
     from ..ledger import BudgetLedger
     from ..verification import verify_file
@@ -39,26 +41,34 @@ def verify(
     findings = verify_file(file, ledger=None if ledger is None else BudgetLedger(ledger))
     adds_up = all(finding.holds for finding in findings if finding.about == "accounting")
     private = all(finding.holds for finding in findings if finding.about == "privacy")
+    checked = all(finding.holds for finding in findings if finding.about == "unchecked")
     if json:
-        found = [asdict(finding) for finding in findings]
-        answer = {"ok": adds_up and private, "accounting_holds": adds_up, "private": private, "findings": found}
+        answer = {
+            "ok": adds_up and private and checked,
+            "accounting_holds": adds_up,
+            "private": private,
+            "all_checked": checked,
+            "findings": [asdict(finding) for finding in findings],
+        }
         typer.echo(json_format.dumps(answer, indent=2))
     else:
         rows = [(_mark(finding), finding.what, finding.detail) for finding in findings]
         print_table(f"Verification of {file.name}", ("", "what", "found"), rows)
-        console.print(_verdict(adds_up, private), soft_wrap=True)
-    raise typer.Exit(_DIFFERS if not adds_up else 0 if private else _NOT_PRIVATE)
+        console.print(_verdict(adds_up, private, checked), soft_wrap=True)
+    raise typer.Exit(_DIFFERS if not adds_up else _NOT_PRIVATE if not private else 0 if checked else _UNCHECKED)
 
 
 def _mark(finding: "Finding") -> str:
     if finding.holds:
         return "ok"
-    return "NO" if finding.about == "privacy" else "DIFFERS"
+    return {"privacy": "NO", "unchecked": "?", "accounting": "DIFFERS"}[finding.about]
 
 
-def _verdict(adds_up: bool, private: bool) -> str:
+def _verdict(adds_up: bool, private: bool, checked: bool) -> str:
     if not adds_up:
         return f"NOT OK: see what differs above.{'' if private else ' The fit is not private as configured, either.'}"
     if not private:
         return "NOT PRIVATE: the accounting checks out, but the fit is not private as configured; see why above."
+    if not checked:
+        return "CANNOT BE CHECKED: nothing was found to differ, but another version of dpols wrote this; see above."
     return "OK: everything that can be computed anew agrees, and the fit is private as configured."

@@ -1,9 +1,13 @@
-"""Bounds that the caller declares, and the affine map that they define. Nothing here is ever read from data."""
+"""Bounds that the caller declares, and the affine map that they define.
+
+Nothing here is read from the data but by `Bounds.from_data`, which voids the guarantee. The numbers that it gives are
+of a type of their own, so that every range which they become part of is known to be read from the data.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,6 +19,26 @@ Origin = Literal["declared", "reference", "paid", "data"]
 
 # Beyond these the square of a norm leaves the range of doubles, and with it the proof that rows are short.
 _SMALLEST, _LARGEST = 1e-100, 1e100
+
+
+class ReadFromData(float):
+    """An end of a range that was read from the data, or that was computed from one by plain arithmetic."""
+
+    __slots__ = ()
+
+
+def _keep_marked(name: str) -> None:
+    plain = getattr(float, name)
+
+    def operation(self: ReadFromData, *others: Any) -> Any:
+        result = plain(self, *others)
+        return ReadFromData(result) if isinstance(result, float) else result
+
+    setattr(ReadFromData, name, operation)
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "abs", "round"):
+    _keep_marked(f"__{_name}__")
 
 
 @dataclass(frozen=True)
@@ -34,7 +58,8 @@ class Bounds:
     y_abs : float, optional
         The largest absolute value of the target; the same as ``target=(-y_abs, y_abs)``.
     origin : str
-        Where the bounds come from, for reports: set by the functions that make bounds.
+        Where the bounds come from, for reports: set by the functions that make bounds. Bounds with any number that
+        was read from the data come from the data, whatever is given.
 
     With an intercept, features and target are centred at the middle of their bounds; without one they are only
     scaled, since a shift would need an intercept. The intercept is one more, constant coordinate of the row, and the
@@ -53,6 +78,8 @@ class Bounds:
     origin: Origin = field(default="declared", repr=False)
 
     def __post_init__(self) -> None:
+        if self.origin not in get_args(Origin):
+            raise BoundsError(f"origin={self.origin!r} must be one of {', '.join(map(repr, get_args(Origin)))}.")
         if self.features is None and self.x_norm is None:
             raise BoundsError(
                 "Bounds needs features=..., x_norm=... or both: the range of every feature must be public."
@@ -60,21 +87,34 @@ class Bounds:
         if self.target is not None and self.y_abs is not None:
             raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=..., or neither for a sketch.")
         if isinstance(self.features, Mapping):
-            pairs = {str(name): checked_interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
+            pairs = {str(name): self._interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
             object.__setattr__(self, "features", pairs)
         elif self.features is not None:
             if isinstance(self.features, str) or not hasattr(self.features, "__len__"):
                 raise BoundsError(f"features={self.features!r} must be a mapping or a sequence of (low, high) pairs.")
-            pairs_in_order = tuple(checked_interval(f"features[{i}]", pair) for i, pair in enumerate(self.features))
+            pairs_in_order = tuple(self._interval(f"features[{i}]", pair) for i, pair in enumerate(self.features))
             object.__setattr__(self, "features", pairs_in_order)
         if self.target is not None:
-            object.__setattr__(self, "target", checked_interval("target", self.target))
+            object.__setattr__(self, "target", self._interval("target", self.target))
         for name in ("x_norm", "y_abs"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
+        if self.origin != "data" and read_from_data(*self._ranges()):
+            object.__setattr__(self, "origin", "data")
+
+    def _interval(self, name: str, pair: object) -> Interval:
+        low, high = checked_interval(name, pair)
+        return (ReadFromData(low), ReadFromData(high)) if self.origin == "data" else (low, high)
+
+    def _ranges(self) -> Iterator[Sequence[float] | None]:
+        """Give all numbers, in ranges."""
+        yield from self.features.values() if isinstance(self.features, Mapping) else self.features or ()
+        yield self.target
+        yield tuple(number for number in (self.x_norm, self.y_abs) if number is not None)
 
     def __repr__(self) -> str:
         given = [(name, getattr(self, name)) for name in ("features", "target", "x_norm", "y_abs")]
+        given += [("origin", self.origin)] * (self.origin == "data")
         return f"Bounds({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
     @classmethod
@@ -264,10 +304,19 @@ def _shared(ends: Array) -> Array:
     return rounded[:1] if np.all(rounded == rounded[0]) else ends
 
 
+def read_from_data(*ranges: Sequence[float] | None) -> bool:
+    """Return whether any number of some ranges was read from the data."""
+    return any(isinstance(number, ReadFromData) for pair in ranges if pair is not None for number in pair)
+
+
+def _number(value: Any) -> float:
+    return value if type(value) is ReadFromData else float(value)
+
+
 def checked_interval(name: str, pair: object) -> Interval:
     """Return a pair of finite, rising numbers of usable size."""
     try:
-        low, high = (float(value) for value in pair)  # type: ignore[attr-defined]
+        low, high = (_number(value) for value in pair)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -282,7 +331,7 @@ def checked_interval(name: str, pair: object) -> Interval:
 def checked_positive(name: str, value: object) -> float:
     """Return a positive number of usable size."""
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = _number(value)
     except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={value!r} must be a number.") from None
     if not _SMALLEST <= number <= _LARGEST:

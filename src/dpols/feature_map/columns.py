@@ -158,15 +158,20 @@ def _exact(value: Any) -> Fraction | None:
     return Fraction(number)
 
 
-def column_from_dict(data: Any) -> Column:
-    """Rebuild a column from plain data; what is wrong raises TypeError, ValueError or KeyError."""
+def column_from_dict(data: Any, number: type[float] = float) -> Column:
+    """Rebuild a column from plain data, with limits of type ``number``.
+
+    What is wrong raises TypeError, ValueError or KeyError.
+    """
     fields = dict(mapping(data))
     kind = text(fields.pop("kind"))
     readers = _FIELDS[kind]
     if set(fields) != set(readers):
         raise ValueError(f"a {kind} column has the fields {', '.join(readers)}")
     read = {name: readers[name](value) for name, value in fields.items()}
-    return NumericColumn(**read) if kind == "numeric" else CategoricalColumn(**read)
+    if kind == "categorical":
+        return CategoricalColumn(**read)
+    return NumericColumn(number(read["low"]), number(read["high"]), read["missing"])
 
 
 def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.bounds import Bounds, Interval, checked_interval
+from ..data.bounds import Bounds, Interval, Origin, ReadFromData, checked_interval, read_from_data
 from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
 from ..storage.plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
-from .columns import CategoricalColumn, Column, column_from_dict, repeated
+from .columns import CategoricalColumn, Column, NumericColumn, column_from_dict, repeated
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of
 
 _MOST_FEATURES = 100_000
@@ -120,6 +120,13 @@ class FeatureMap:
                 found |= dict.fromkeys(output.names)
         return found
 
+    @property
+    def origin(self) -> Origin:
+        """Where the ranges come from: "data" if any number of them was read from the data, else "declared"."""
+        columns = [self.columns[name] for name in self.raw_columns]
+        ranges = [column.interval for column in columns if isinstance(column, NumericColumn)]
+        return "data" if read_from_data(*ranges, self.target) else "declared"
+
     def bounds(self, *, x_norm: float | None = None) -> Bounds:
         """Return the bounds of the features and of the target that follow from what is declared.
 
@@ -130,7 +137,8 @@ class FeatureMap:
         # A hair more, so that rounding shrinks no row; where this says no more than the ranges do, leave it out.
         implied = math.sqrt(squared) * (1.0 + 1e-12) if squared < len(features) * (1.0 - 1e-9) else math.inf
         norm = min(implied, math.inf if x_norm is None else x_norm)
-        return Bounds(features=features, target=self.target, x_norm=None if norm == math.inf else norm)
+        x_norm = None if norm == math.inf else norm
+        return Bounds(features=features, target=self.target, x_norm=x_norm, origin=self.origin)
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         """Return each raw column with what is declared of it."""
@@ -156,6 +164,7 @@ class FeatureMap:
             "terms": [term_to_list(term) for term in self._terms],
             "target": None if self.target is None else list(self.target),
             "target_name": self.target_name,
+            "origin": self.origin,
         }
 
     @classmethod
@@ -163,11 +172,14 @@ class FeatureMap:
         """Rebuild a map from plain data."""
         try:
             fields = mapping(data)
-            if set(fields) != {"columns", "terms", "target", "target_name"}:
-                raise ValueError("it has the fields columns, terms, target and target_name")
-            columns = {name: column_from_dict(column) for name, column in mapping(fields["columns"]).items()}
+            if set(fields) != {"columns", "terms", "target", "target_name", "origin"}:
+                raise ValueError("it has the fields columns, terms, target, target_name and origin")
+            if fields["origin"] not in ("declared", "data"):
+                raise ValueError("its origin is declared or data")
+            number = ReadFromData if fields["origin"] == "data" else float
+            columns = {name: column_from_dict(column, number) for name, column in mapping(fields["columns"]).items()}
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
-            target = None if fields["target"] is None else tuple_of(finite_number)(fields["target"])
+            target = None if fields["target"] is None else tuple(map(number, tuple_of(finite_number)(fields["target"])))
             name = None if fields["target_name"] is None else text(fields["target_name"])
             return cls(columns, terms, target, name)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:

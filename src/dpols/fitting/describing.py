@@ -78,7 +78,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",
-            "the declared bounds and every parameter of the estimator",
+            "the bounds and every parameter of the estimator",
         ),
         coefficients=tuple(
             Coefficient(name, float(value), stddev)
@@ -89,16 +89,17 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         unit=prepared.request.unit,
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
+        void=prepared.request.void,
         advice=_advice(prepared, outcome),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
-        estimates=() if inference is None else _estimates(inference),
+        estimates=() if inference is None else estimates_of(inference),
         estimate_notes=() if inference is None else _estimate_notes(inference),
     )
 
 
-def _estimates(inference: Inference) -> tuple[EstimateLine, ...]:
+def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     """Return estimates with their intervals; nothing where there are none at all."""
     columns = inference.standard_errors(), *inference.conf_int().T
     if np.isnan(columns[0]).all():

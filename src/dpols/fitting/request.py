@@ -33,6 +33,7 @@ class Request:
     rows_per_unit: int = 1
     count_clipped: bool = False
     inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+    void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
         one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))

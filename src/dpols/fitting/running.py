@@ -16,6 +16,7 @@ from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
+from ..report.alarm import not_private_in_short
 from ..side_releases import one_step
 from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
 from ..side_releases.bounds_advice import SpreadCounts, release_spread
@@ -53,7 +54,8 @@ def carry_out(
     """
     seen = Witness() if witness is None else witness
     bits = seen.watch(streams(random_state, 1))
-    with held(ledger, [prepared.releases], what=_what(prepared), released=lambda: seen.released) as hold:
+    what = _what(prepared, seeded=bits[0].seeded)
+    with held(ledger, [prepared.releases], what=what, released=lambda: seen.released) as hold:
         outcome = _run(prepared, bits)
         planned = prepared.beside.releases
         if ledger is not None and not (outcome.beside == planned and follows(prepared.plan, outcome.fit)):
@@ -91,11 +93,12 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     return Outcome(fit, bounds, row_map, recorded, spread, measured, spent, proved, bits[0].seeded)
 
 
-def _what(prepared: Prepared) -> str:
-    """Say in a ledger what a fit is, in public numbers."""
+def _what(prepared: Prepared, *, seeded: bool) -> str:
+    """Say in a ledger what a fit is, in public numbers, and whether it is not private."""
     request = prepared.request
     unit = "" if request.unit is None else f", {request.unit} of up to {request.rows_per_unit} rows"
-    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}"
+    void = not_private_in_short(seeded=seeded, bounds_origin=prepared.bounds.origin, void=request.void)
+    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}{void}"
 
 
 def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...]]:

@@ -82,7 +82,7 @@ class BudgetLedger:
             caps = Caps.of(
                 budget.for_zero_out(relation), failure_share=share, black_boxes=_pair(black_boxes or (0.0, 0.0))
             )
-            if not self.path.is_file() or self.path.stat().st_size == 0:
+            if self._store.is_empty():
                 self._store.create(created(budget, relation, float(share), caps))
         given = {"neighbours": neighbours, "failure_share": failure_share, "epsilon": epsilon, "delta": delta}
         if black_boxes is not None:

@@ -4,6 +4,10 @@ A row is appended in a transaction that holds the write lock from its first look
 so that no two writers decide from the same state. Changing, deleting or inserting a row breaks the chain; cutting rows
 off the end is found by the head that is kept beside them. Who can write the file can also forge chain and head as a
 whole, or put an old copy back: only a head that was noted elsewhere finds that.
+
+A writer that is killed leaves a journal beside the file. Whoever opens the file next, also to read it, puts it back as
+it was from that journal, which takes the right to write. So every connection asks for that right; where it is not to be
+had, SQLite reads a file without a journal and refuses one with.
 """
 
 import hashlib
@@ -24,6 +28,8 @@ Content = dict[str, Any]
 _VERSION = 1
 _PATIENCE = 120.0  # seconds to wait for other writers
 _START = "0" * 64
+# What SQLite says of a journal that it may not use, where the file cannot be written or the journal not be opened.
+_NEEDS_RECOVERY = ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY")
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Store:
         if not self.path.parent.is_dir():
             raise LedgerError(f"the folder of ledger {str(self.path)!r} does not exist; make it first.")
         with self._writing("rwc") as connection:
-            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if _tables(connection):
                 return False
             connection.execute(f"PRAGMA application_id = {LEDGER_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -71,9 +77,16 @@ class Store:
 
     def rows(self) -> list[Row]:
         """Return all rows; LedgerError is raised where the chain is broken."""
-        with self._errors(), closing(self._connect("ro")) as connection:
+        with self._errors(), closing(self._connect("rw")) as connection:
             connection.execute("BEGIN")
             return self._checked_rows(connection)
+
+    def is_empty(self) -> bool:
+        """Return whether nothing was ever written: there is no file, or its creation was cut short."""
+        if not self.path.exists():
+            return True
+        with self._errors(), closing(self._connect("rw")) as connection:
+            return not _tables(connection)
 
     @contextmanager
     def _writing(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -95,20 +108,44 @@ class Store:
                 f"there is no ledger {str(self.path)!r}; create it by 'dpols ledger create', or in Python by "
                 "BudgetLedger(..., epsilon=..., delta=...)."
             )
+        self._refuse_second_name()
         uri = f"file:{quote(str(self.path))}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+
+    def _refuse_second_name(self) -> None:
+        """A journal lies beside one name: who comes by another does not see it, and takes half a row for the whole."""
+        try:
+            names = self.path.stat().st_nlink
+        except (OSError, ValueError):  # there is none yet, or SQLite will say what is wrong
+            return
+        if names > 1:
+            raise LedgerError(
+                f"ledger {str(self.path)!r} has a second name (a hard link), under which a process that was killed "
+                "cannot be noticed. Remove the other name, or replace it by a symbolic link."
+            )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") in _NEEDS_RECOVERY:
+                raise LedgerError(
+                    f"a process that wrote to ledger {str(self.path)!r} was killed, and the file must be put back as "
+                    "it was from the journal beside it, which takes the right to write to both and to their folder. "
+                    "Open it once with that right. Never delete the journal: what was spent would be lost."
+                ) from None
             raise LedgerError(
                 f"ledger {str(self.path)!r} cannot be used ({error}), so nothing may be released. It must be a "
                 "ledger file on a disk with free space, and you need the right to write to it and to its folder."
             ) from None
 
     def _checked_rows(self, connection: sqlite3.Connection) -> list[Row]:
+        if not _tables(connection):
+            raise LedgerError(
+                f"ledger {str(self.path)!r} is empty: its creation was cut short, and nothing was charged to it. "
+                "Create it again, by 'dpols ledger create' or in Python by BudgetLedger(..., epsilon=..., delta=...)."
+            )
         if connection.execute("PRAGMA application_id").fetchone()[0] != LEDGER_ID:
             raise LedgerError(f"{str(self.path)!r} is not a dpols ledger.")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -133,6 +170,10 @@ class Store:
             f"ledger {str(self.path)!r} has been changed: {what}. What has been spent cannot be known any more, so "
             "nothing may be released; put back a copy with a head that was noted down."
         )
+
+
+def _tables(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def _append(connection: sqlite3.Connection, rows: list[Row], content: Content) -> Row:

@@ -93,6 +93,8 @@ class Question:
         """Say in a line what the simulated rows are."""
         table = self.table
         intercept = "" if table.fit_intercept else ", no intercept"
+        if table.bounds is not None and table.bounds.origin == "data":
+            intercept += "; NOT PRIVATE: the bounds were read from the data"
         if isinstance(table, PublicTable):
             return (
                 f"a public table of {len(table.target):,} rows, resampled; its R^2 is {table.r_squared:.3f}{intercept}"

@@ -1,4 +1,4 @@
-"""What a guarantee means for an attacker who must decide whether a person's row is in the data.
+"""What a guarantee means for an attacker who must decide whether a row is in the data.
 
 The attacker knows all other rows, sees everything that is released, and starts from even odds. With the total
 variation distance TV between what is released with and without the row, the best decision is right with probability

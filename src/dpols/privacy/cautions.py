@@ -13,13 +13,13 @@ def cautions_on(budget: PrivacyBudget, n_rows: int) -> tuple[str, ...]:
         chance = f"{100.0 * success_under(budget):.6g}%"
         found.append(
             f"CAUTION: epsilon = {budget.epsilon:.6g} is so large that the guarantee promises next to nothing. It lets "
-            f"an attacker be right with probability {chance} on whether someone is in the data. Customary are values "
+            f"an attacker be right with probability {chance} on whether a row is in the data. Customary are values "
             "from 0.1 to 3; above 10 there is hardly any protection left to speak of."
         )
     if budget.delta * n_rows > 1.0:
         found.append(
             f"CAUTION: delta = {budget.delta:.4g} is above 1 / (number of rows) = {1.0 / n_rows:.2g}. A program that "
-            "publishes some people's rows outright could have such a guarantee. Choose delta far below that, such as "
+            "publishes some rows outright could have such a guarantee. Choose delta far below that, such as "
             f"1 / (number of rows)^2 = {1.0 / n_rows**2:.2g}."
         )
     elif budget.delta * n_rows > 0.1:

@@ -7,9 +7,8 @@ are all that tells of it; if it is in the second, the scores are. So each part m
 of each is calibrated jointly, since every plan is made before the first release (`docs/ledger.md`).
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -20,10 +19,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..data import Bounds
+from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
-from ..errors import BoundsError, BudgetExceeded, DataError, NotPrivateWarning, ParameterError
-from ..estimators import PrivateLinearRegression
+from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
+from ..estimators import SCORE_IS_EXACT, PrivateLinearRegression
 from ..fitting import one_of
+from ..fitting.surroundings import voids, warn_around_a_fit, warn_user
 from ..ledger import BudgetLedger, Entry, as_ledger
 from ..ledger.holding import held
 from ..mechanisms import Channel
@@ -37,6 +38,7 @@ from ..privacy import (
 )
 from ..privacy.budget import delta_from_rule
 from ..randomness import Witness, streams
+from ..report.alarm import alarm_of, not_private_in_short
 from .candidates import calibrated, fit_as_planned, made
 from .scores import check_rows, in_scoring_part, sources_of, squared_errors
 
@@ -56,11 +58,18 @@ class SearchReport:
     candidate_budget: PrivacyBudget  # of each fit, under zero-out neighbours
     fits: tuple[Release, ...]
     scores: tuple[Release, ...]
+    bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
+    void: tuple[str, ...] = ()  # what around the search voids the guarantee, as far as it was seen
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded search."""
-        return not self.seeded
+        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
+        return self.alarm is None
+
+    @property
+    def alarm(self) -> str | None:
+        """Why the search is not private, None where it is."""
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)
 
 
 class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -166,7 +175,11 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
         witness = Witness()
         groups = [fits, (GaussianRelease(multiplier),)]
-        what = f"search of {len(grid)} candidates at {budget}, {relation}"
+        origin = self._origin(candidates)
+        around = voids()
+        warn_around_a_fit(around, ledger=ledger is not None)
+        in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
+        what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
         with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
@@ -185,6 +198,8 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 candidate_budget=share,
                 fits=fits,
                 scores=channel.releases,
+                bounds_origin=origin,
+                void=around,
             )
             if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
                 raise BudgetExceeded(
@@ -197,13 +212,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the best candidate. It is not private: it is computed from the rows without noise or charge."""
-        if self.ledger is not None:
-            warnings.warn(
-                "score is not private: it reads the rows without noise, and the ledger is not charged for it. Do not "
-                "show it to others; results_ holds released scores.",
-                NotPrivateWarning,
-                stacklevel=2,
-            )
+        warn_user(f"{SCORE_IS_EXACT} results_ holds released scores.")
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Any) -> Array:
@@ -231,7 +240,15 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ]
         self.best_index_ = int(np.argmin(noisy))
         self.best_estimator_, self.best_params_ = candidates[self.best_index_], grid[self.best_index_]
+        if report.bounds_origin == "data":  # of any candidate, as the choice among them then tells of the data
+            its = self.best_estimator_.privacy_report_
+            self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
         self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
+
+    def _origin(self, candidates: list[PrivateLinearRegression]) -> str:
+        """Return where the numbers come from that are taken as public."""
+        origins = [candidate._request().declared_bounds().origin for candidate in candidates]
+        return "data" if "data" in origins or read_from_data(self.target_range) else "declared"
 
     def _budget(self, n_rows: int) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:

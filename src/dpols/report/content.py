@@ -74,6 +74,7 @@ def sections(report: Any) -> tuple[Section, ...]:
 def _protected(report: Any) -> tuple[Part, ...]:
     relation = report.relation_in_words
     return (
+        f"Protected: {report.protects}.",
         f"{relation[:1].upper()}{relation[1:]}.",
         "Whoever sees the coefficients, this report and everything else that was released can hardly tell whether this "
         f"was done to {_one(report)}, even if all other rows are known.",
@@ -87,7 +88,7 @@ def _one(report: Any) -> str:
 def _meaning(report: Any) -> tuple[Part, ...]:
     promised = success_under(report.asked)
     rows = [("a blind guess", 0.5)]
-    who = "one person's row is" if report.unit is None else f"the rows of one {report.unit} are"
+    who = "one row is" if report.unit is None else f"the rows of one {report.unit} are"
     words = (
         "Take an attacker who knows all other rows, sees everything that was released, and must decide at even odds "
         f"whether {who} in the data. The best that any attack can do is to be right with this probability:"
@@ -157,6 +158,15 @@ def _outcome(report: Any) -> tuple[Part, ...]:
     )
 
 
+_BOUNDS_REST_ON = {
+    "declared": "Declared bounds are public knowledge. Bounds that were read off the data without noise void the "
+    "guarantee.",
+    "reference": "The table that the bounds were taken from is public, and is no part of the data.",
+    "paid": "Bounds are private quantiles that this fit paid for. Outer limits, if declared, are public knowledge.",
+    "data": "Nothing, as the bounds were read off the data without noise, which voids the guarantee.",
+}
+
+
 def _assumptions(report: Any) -> tuple[Part, ...]:
     arithmetic = {
         "exact": "The guarantee is one of the program as it ran, rounding included. IEEE arithmetic and numpy's "
@@ -166,7 +176,7 @@ def _assumptions(report: Any) -> tuple[Part, ...]:
     }
     items = (
         *(f"Public, and not protected: {item}." for item in report.assumed_public),
-        "Declared bounds are public knowledge. Bounds that were read off the data without noise void the guarantee.",
+        _BOUNDS_REST_ON[report.bounds_origin],
         "The operating system's random numbers are unpredictable.",
         "Other uses of the same rows are not covered by this report: the costs of several releases add up.",
         arithmetic.get(report.arithmetic, report.arithmetic),

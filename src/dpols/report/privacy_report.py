@@ -15,13 +15,17 @@ from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRe
 from ..privacy.cautions import cautions_on
 from ..privacy.plain import release_from_data, release_to_data
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
+from .alarm import alarm_of
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
 
 _MOST_TIMES = 10**6  # releases are listed one by one
 _RELATIONS = {
-    "zero-out": "one person's row is replaced by a row of zeros, or back; the number of rows is public",
-    "replace-one": "one person's row is replaced by any other row; the number of rows is public",
+    "zero-out": "one row is replaced by a row of zeros, or back; the number of rows is public",
+    "replace-one": "one row is replaced by any other row; the number of rows is public",
 }
+ROWS_ARE_PROTECTED = (
+    "single rows; people with several rows are not fully covered, unless a fit is told by unit whose rows they are"
+)
 _ORIGINS = {
     "declared": "Declared bounds",
     "reference": "Bounds from a table that was declared to be public",
@@ -85,6 +89,7 @@ class PrivacyReport:
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     bounds_origin: str = "declared"
+    void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
     estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
@@ -111,18 +116,13 @@ class PrivacyReport:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; it does not for a seeded run, or with bounds that were read from the data."""
+        """Whether the guarantee holds: without a seed, bounds read from the data, or a step that learns before it."""
         return self.alarm is None
 
     @property
     def alarm(self) -> str | None:
         """Why the fit is not private, None where it is."""
-        reasons = []
-        if self.seeded:
-            reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
-        if self.bounds_origin == "data":
-            reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
-        return f"NOT PRIVATE: {' Also, '.join(reasons)}" if reasons else None
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)
 
     @property
     def noise_meaning(self) -> str:
@@ -137,7 +137,7 @@ class PrivacyReport:
     @property
     def bounds_in_words(self) -> str:
         """Where the bounds come from."""
-        return f"{_ORIGINS[self.bounds_origin]}; values outside are clipped"
+        return origin_in_words(self.bounds_origin)
 
     @property
     def arithmetic_in_words(self) -> str:
@@ -155,6 +155,13 @@ class PrivacyReport:
             f"rows is public, and at most {self.rows_per_unit} rows of a unit are used"
         )
 
+    @property
+    def protects(self) -> str:
+        """What the guarantee is about: rows, or all rows of a unit."""
+        if self.unit is None:
+            return ROWS_ARE_PROTECTED
+        return f"all rows of one {self.unit} together, of which at most {self.rows_per_unit} are used"
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -171,6 +178,7 @@ class PrivacyReport:
             f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, {self.spent_in_words}",
             *([] if self.certified_delta is None else [f"Certified      {self.certificate_in_words}"]),
             *([] if self.ledger_entry is None else [f"Charged as     ledger row {self.ledger_entry}"]),
+            f"Protects       {self.protects}",
             f"Neighbours     {self.relation_in_words}",
             f"Data           {self.n_rows} rows, {self.n_features} coefficients",
             "",
@@ -210,6 +218,7 @@ class PrivacyReport:
         data["versions"] = [list(pair) for pair in self.versions]
         data["assumed_public"] = list(self.assumed_public)
         data["advice"] = list(self.advice)
+        data["void"] = list(self.void)
         data["coefficients"] = [asdict(c) for c in self.coefficients]
         data["estimates"] = [asdict(line) for line in self.estimates]
         data["estimate_notes"] = list(self.estimate_notes)
@@ -240,6 +249,11 @@ class PrivacyReport:
             return cls(**{name: _READ[name](data[name]) for name in cls.__dataclass_fields__})
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the privacy report is incomplete or malformed: {error}.") from None
+
+
+def origin_in_words(bounds_origin: str) -> str:
+    """Say where bounds come from."""
+    return f"{_ORIGINS[bounds_origin]}; values outside are clipped"
 
 
 def release_lines(names: Sequence[str], releases: Sequence[Release]) -> tuple[ReleaseLine, ...]:
@@ -308,6 +322,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "rows_per_unit": whole,
     "bounds_origin": _origin,
     "advice": tuple_of(text),
+    "void": tuple_of(text),
     "estimates": tuple_of(estimate_from),
     "estimate_notes": tuple_of(text),
     "ledger_entry": _ledger_entry,

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..data import BoundedRows, Bounds
-from ..data.bounds import Interval, checked_interval, checked_positive, in_column_order
+from ..data.bounds import Interval, Origin, checked_interval, checked_positive, in_column_order, read_from_data
 from ..errors import BoundsError
 from ..mechanisms import Channel
 from ..privacy import GaussianRelease, PrivacyBudget
@@ -113,6 +113,12 @@ class PaidBounds:
         features = (None,) * n_features if self.features is None else self.features
         return (*in_column_order(features, n_features, columns), self.target)
 
+    @property
+    def origin(self) -> Origin:
+        """Where the bounds come from: they are paid for, unless the outer limits were read from the data."""
+        features = self.features.values() if isinstance(self.features, Mapping) else self.features or ()
+        return "data" if read_from_data(*features, self.target, (self.resolution, self.largest)) else "paid"
+
     def _with_norm(self, n_features: int) -> bool:
         # The norm of a single feature is the feature itself.
         return self.norm and n_features > 1
@@ -141,7 +147,7 @@ def release_bounds(
         for pair, each in zip(found, zip(counts, even, tails, strict=True), strict=True)
     )
     given: Any = features if source.columns is None else dict(zip(source.columns, features, strict=True))
-    bounds = Bounds(features=given, target=target, origin="paid")
+    bounds = Bounds(features=given, target=target, origin=paid.origin)
     if len(releases) == len(_PARTS):
         norm = _norm(bounds, rows, channel, releases[2].multiplier, tail * n_rows, fit_intercept)
         bounds = replace(bounds, x_norm=norm)

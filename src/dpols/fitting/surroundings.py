@@ -1,0 +1,131 @@
+"""What stands around a call, as far as it can be seen.
+
+Steps that void the guarantee, tools that fit many times, and the line of the user that warnings should point to.
+
+This looks at who called whom, which is the only trace that a pipeline or a cross-validation leaves. It sees those of
+scikit-learn and what is derived from them, in the same process. What is done to rows beforehand leaves no trace.
+"""
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import get_tags
+
+from ..errors import NotPrivateWarning
+
+_NOT_THE_USER = ("dpols", "sklearn", "imblearn", "joblib", "threading", "concurrent", "contextlib", "functools")
+_FITS_MANY_TIMES = ("sklearn.model_selection", "sklearn.feature_selection", "sklearn.ensemble", "sklearn.multioutput")
+# Transformers of scikit-learn that learn from the rows only in some configurations, or only how many columns there are.
+_LEARNS: dict[str, Callable[[Any], bool]] = {
+    "PolynomialFeatures": lambda step: False,
+    "FrozenEstimator": lambda step: False,
+    "SplineTransformer": lambda step: isinstance(step.knots, str),
+    "SimpleImputer": lambda step: step.strategy != "constant" or step.add_indicator or not step.keep_empty_features,
+    **dict.fromkeys(
+        ("OneHotEncoder", "OrdinalEncoder"),
+        lambda step: (
+            isinstance(step.categories, str) or step.min_frequency is not None or step.max_categories is not None
+        ),
+    ),
+}
+_PAGE = "see docs/what_voids_the_guarantee.md"
+
+
+def voids() -> tuple[str, ...]:
+    """Return what around this call voids the guarantee: steps of scikit-learn that learn from the rows before a fit."""
+    found: dict[str, None] = {}
+    for frame in _frames():
+        caller = _self_of(frame)
+        if isinstance(caller, Pipeline):
+            for name, step in caller.steps[:-1]:
+                found |= dict.fromkeys(f"{what}, a step before the fit," for what in learners(name, step))
+        if isinstance(caller, TransformedTargetRegressor):
+            found |= dict.fromkeys(f"{what}, which changes the target," for what in learners("y", caller.transformer))
+    return tuple(f"{what} was fitted to the rows without noise." for what in found)
+
+
+def fits_many_times() -> str | None:
+    """Return the module of the tool of scikit-learn, if any, that fits clones of an estimator and compares them."""
+    modules = (_module(frame) for frame in _frames())
+    return next((name for name in modules if _within(name, _FITS_MANY_TIMES)), None)
+
+
+def warn_user(message: str, category: type[Warning] = NotPrivateWarning) -> None:
+    """Warn at the line of the user's own code that led here, whatever lies between."""
+    frames = list(_frames())
+    own = (place for place, frame in enumerate(frames) if not _within(_module(frame), _NOT_THE_USER))
+    warnings.warn(message, category, stacklevel=next(own, len(frames) - 1) + 1)
+
+
+def warn_around_a_fit(void: tuple[str, ...], *, ledger: bool) -> None:
+    """Say what voids the guarantee of a fit, or adds to its cost, from where it is called."""
+    for reason in void:
+        warn_user(
+            f"the fit is NOT PRIVATE: {reason} Declare ranges by dpols.Bounds or dpols.FeatureMap instead; {_PAGE}."
+        )
+    if (tool := fits_many_times()) is None:
+        return
+    cost = (
+        "the ledger is charged for each"
+        if ledger
+        else "each spends epsilon anew, while a report tells of one, and no ledger adds them up"
+    )
+    warn_user(
+        f"{'.'.join(tool.split('.')[:2])} fits several times: {cost}. Scores that it computes are not private, as "
+        f"they are computed from the rows without noise. dpols.PrivateSearchCV pays for its scores; {_PAGE}."
+    )
+
+
+def learners(name: str, step: Any) -> Iterator[str]:
+    """Name the transformers of a step, itself or inside it, that learn from the rows that they are fitted to."""
+    if isinstance(step, Pipeline):
+        for inner, part in step.steps:
+            yield from learners(inner, part)
+    elif isinstance(step, FeatureUnion):
+        for inner, part in step.transformer_list:
+            yield from learners(inner, part)
+    elif isinstance(step, ColumnTransformer):
+        for inner, part, _ in step.transformers:
+            yield from learners(inner, part)
+        yield from learners("remainder", step.remainder)
+    elif _learns(step):
+        yield f"{type(step).__name__} ({name!r})"
+
+
+def _learns(step: Any) -> bool:
+    if step is None or isinstance(step, str):
+        return False
+    try:
+        if _within(type(step).__module__, ("sklearn",)) and type(step).__name__ in _LEARNS:
+            return _LEARNS[type(step).__name__](step)
+        return bool(get_tags(step).requires_fit)
+    except Exception:  # whatever a transformer of others raises: it cannot be known to be harmless
+        return True
+
+
+def _frames() -> Iterator[FrameType]:
+    """Give the callers of who asks, the nearest first."""
+    frame = inspect.currentframe()
+    frame = None if frame is None else frame.f_back
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _self_of(frame: FrameType) -> Any:
+    # Only of scikit-learn's methods: to look at the variables of others would keep these alive.
+    own = _within(_module(frame), ("sklearn", "imblearn")) and frame.f_code.co_varnames[:1] == ("self",)
+    return frame.f_locals.get("self") if own else None
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _within(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)

@@ -1,0 +1,23 @@
+"""What is said of a fit, a sketch or a search whose guarantee does not hold; one place for all of them."""
+
+from collections.abc import Sequence
+
+NOT_PRIVATE = "NOT PRIVATE"
+
+
+def alarm_of(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str | None:
+    """Say why a fit, a sketch or a search is not private; None where it is."""
+    reasons = []
+    if seeded:
+        reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
+    if bounds_origin == "data":
+        reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
+    reasons += void
+    return f"{NOT_PRIVATE}: {' Also, '.join(reasons)}" if reasons else None
+
+
+def not_private_in_short(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str:
+    """Return what a ledger adds to a charge that it cannot vouch for; nothing where the guarantee holds."""
+    reasons = ["a seed"] * seeded + ["bounds read from the data"] * (bounds_origin == "data")
+    reasons += ["a step before it that learns from the rows"] * bool(void)
+    return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
