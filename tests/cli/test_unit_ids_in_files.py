@@ -97,3 +97,12 @@ def test_parquet_with_a_missing_id_keeps_the_others(coefficients):
     found = [coefficients([*ids, last], "--bad-rows", "zero", parquet=True) for last in (5, None)]
     assert found[0] == found[1]
     assert found[0][0] == pytest.approx(-0.75, abs=0.3)
+
+
+def test_a_column_that_is_there_twice_is_refused(dpols, tmp_path):
+    (tmp_path / "visits.csv").write_text("who,x,x,y\n1,1,0,1\n")
+    (tmp_path / "bounds.toml").write_text(TARGET + X)
+    asked = ("--target", "y", "--epsilon", 1, "--delta", "1e-6", "--bounds", "bounds.toml", "--out", "model.json")
+    done = dpols("fit", "visits.csv", *asked, "--unit", "who", "--max-rows-per-unit", 1)
+    assert done.code == 2
+    assert "unique" in done.err

@@ -14,6 +14,11 @@ from typing import Any
 
 import coverage
 
+_PACKAGE = importlib.util.find_spec("dpols")
+assert _PACKAGE is not None
+assert _PACKAGE.origin is not None
+_SOURCE = Path(_PACKAGE.origin).parents[1]
+
 
 @dataclass(frozen=True)
 class Branches:
@@ -61,7 +66,7 @@ def _branches(content: dict[str, Any], file: Path, functions: tuple[str, ...] | 
     parts = [content] if functions is None else [content["functions"][name] for name in functions]
     missing = sorted((tuple(branch) for part in parts for branch in part["missing_branches"]), key=lambda b: abs(b[0]))
     return Branches(
-        file="/".join(file.parts[file.parts.index("dpols") :]) if "dpols" in file.parts else file.name,
+        file=file.relative_to(_SOURCE).as_posix(),
         total=sum(part["summary"]["num_branches"] for part in parts),
         covered=sum(part["summary"]["covered_branches"] for part in parts),
         missing=tuple(f"{start} -> {'exit' if stop < 0 else stop}" for start, stop in missing),
@@ -70,10 +75,7 @@ def _branches(content: dict[str, Any], file: Path, functions: tuple[str, ...] | 
 
 def _file_of(module: str) -> str:
     """Return where a module of dpols lies, without importing it or its package."""
-    package = importlib.util.find_spec("dpols")
-    assert package is not None
-    assert package.origin is not None
-    return str(Path(package.origin).parents[1].joinpath(*module.split(".")).with_suffix(".py"))
+    return str(_SOURCE.joinpath(*module.split(".")).with_suffix(".py"))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from dpols.sketching import PrivateSketch, release_sketch
 
 from .cases import SECRET_NUMBER, Case, fit_cases, sketch_cases
 from .forms import SECRET_WORD
-from .guided import LIMIT, Finding, Fuzzed, TooSlow, WrongResult, at_most, described, is_new, place_of, require
+from .guided import LIMIT, Finding, Fuzzed, TooSlow, WrongResult, at_most, described, is_new, is_ours, place_of, require
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -153,7 +153,7 @@ CALLS = {"fit and predict": Call(fit_cases, _fit), "release_sketch": Call(sketch
 def _require_documented(error: Exception) -> None:
     """Let through errors of dpols, and those by which scikit-learn or numpy refuse what is no table of numbers."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame.name for frame in frames if "dpols" in Path(frame.filename).parts]
+    ours = [frame.name for frame in frames if is_ours(frame.filename)]
     by_scikit_learn = any("sklearn" in Path(frame.filename).parts for frame in frames)
     if not (isinstance(error, DpolsError) or by_scikit_learn or ours[-1] in _CONVERSIONS):
         raise error

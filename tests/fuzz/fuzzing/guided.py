@@ -172,9 +172,14 @@ def described(error: BaseException) -> str:
 def place_of(error: BaseException) -> str:
     """Return the innermost line of dpols that an error passed, outside of the fuzzer itself."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "dpols" in Path(frame.filename).parts and not _is_here(frame.filename)]
+    ours = [frame for frame in frames if is_ours(frame.filename) and not _is_here(frame.filename)]
     frame = (ours or frames)[-1]
     return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+
+
+def is_ours(file: str) -> bool:
+    """Return whether a file is one of dpols."""
+    return Path(file).is_relative_to(Path(__file__).parents[2])
 
 
 def _is_here(file: str) -> bool:

@@ -55,6 +55,9 @@ def batches(
 def in_memory(file: Stamp, names: Sequence[str], text: Sequence[str]) -> Any:
     """Return the named columns of all lines as one table: ``text`` as it stands, and others as doubles."""
     arrow = pyarrow()
+    all_names = _names_and_start(file)[0]
+    if any(all_names.count(name) > 1 for name in names):
+        raise DataError(f"{file.path!r} has more than one column of a name that is used; names must be unique.")
     schema = arrow.schema([(name, arrow.string() if name in text else arrow.float64()) for name in names])
 
     def table(run: tuple[int, ...]) -> Any:
