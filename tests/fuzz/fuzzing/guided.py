@@ -17,6 +17,7 @@ from random import Random
 from types import CodeType, FrameType
 from typing import Any
 
+import dpols
 from dpols.errors import DpolsError
 
 from .mutation import Mutator
@@ -179,7 +180,7 @@ def place_of(error: BaseException) -> str:
 
 def is_ours(file: str) -> bool:
     """Return whether a file is one of dpols."""
-    return Path(file).is_relative_to(Path(__file__).parents[2])
+    return Path(file).is_relative_to(Path(dpols.__file__).parent)
 
 
 def _is_here(file: str) -> bool:
