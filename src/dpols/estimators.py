@@ -98,6 +98,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         Names of the features, where the data had any; with a feature map, of its raw columns.
     feature_map_ : FeatureMap or None
         The feature map of the fit.
+    target_range_ : (float, float)
+        The range of the target, declared or paid for; predictions are clipped to it.
     privacy_report_ : PrivacyReport
         What was asked, spent, released and assumed.
     inference_ : Inference or None
@@ -180,17 +182,18 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             outcome = carry_out(prepared, self.random_state, ledger, witness)
             released = coefficients_of(prepared, outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
-            self.feature_map_ = request.feature_map
+            self.feature_map_, self.target_range_ = request.feature_map, outcome.row_map.target
             self.inference_ = inference_of(prepared, outcome, self._names())
             self.privacy_report_, self.ledger_entry_ = report_of(prepared, outcome, self._names()), outcome.entry
         return self
 
-    def predict(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return predictions in the units of the target.
+    def predict(self, X: Any, *, raw: bool = False) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return predictions in the units of the target, within its declared range unless ``raw`` asks for all.
 
         Rows are not clipped, but for what a feature map clips.
         """
-        return np.asarray(self._features(X) @ self.coef_ + self.intercept_)
+        predictions = np.asarray(self._features(X) @ self.coef_ + self.intercept_)
+        return predictions if raw else np.clip(predictions, *self.target_range_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
@@ -211,6 +214,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         return {
             "coef": [float(value) for value in self.coef_],
             "intercept": self.intercept_,
+            "target_range": list(self.target_range_),
             "feature_names": None if names is None else [str(name) for name in names],
             "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
             "report": self.privacy_report_.to_dict(),
@@ -224,6 +228,9 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         try:
             report = PrivacyReport.from_dict(content["report"])
             coefficients, intercept = tuple_of(finite_number)(content["coef"]), finite_number(content["intercept"])
+            low, high = tuple_of(finite_number)(content["target_range"])
+            if not low < high:
+                raise ValueError("a target_range with low < high")
             names = None if content["feature_names"] is None else tuple_of(text)(content["feature_names"])
             given = content["feature_map"]
             feature_map = None if given is None else FeatureMap.from_dict(given)
@@ -241,7 +248,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method, feature_map=feature_map
         )
         model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
-        model.inference_ = inference
+        model.inference_, model.target_range_ = inference, (low, high)
         model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)

@@ -20,10 +20,11 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help='Model file written by "dpols fit".')],
     data: given.DataFile,
     out: Annotated[Path, typer.Option(help="CSV file to write, with the one column prediction.")],
+    raw: Annotated[bool, typer.Option("--raw", help="Do not clip predictions to the target's range.")] = False,
 ) -> None:
     """Predict the target for each row of a file or a folder of files.
 
-    Columns are found by name. A prediction costs no privacy budget of those whose rows the model was fitted on, but it
+    Columns are found by name. Predictions are clipped to the range of the target that the fit was given. A prediction costs no privacy budget of those whose rows the model was fitted on, but it
     does reveal the rows predicted for.
     """
     from ..data import read
@@ -42,6 +43,8 @@ def predict(
         source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):
         predictions = predicted(source, fitted.coef_, fitted.intercept_)
+    if not raw:
+        predictions = predictions.clip(*fitted.target_range_)
     write_text(out, ("prediction\n", *(f"{value!r}\n" for value in predictions.tolist())))
     console.print(f"{len(predictions)} predictions saved to {out}", soft_wrap=True)
 
