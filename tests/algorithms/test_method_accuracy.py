@@ -44,7 +44,17 @@ def test_methods_differ_from_one_another(accounting):
         assert plans[one].releases != plans[other].releases, (one, other)
 
 
-@pytest.mark.parametrize("method", ["ihm", "ihm-adaptive", "adassp", "boosted-adassp", "linmix", "linmix-dynamic"])
+@pytest.mark.parametrize("method", [name for name in ALGORITHMS if name not in ("linmix", "linmix-dynamic", "sheffet")])
+def test_defaults_learn(method):
+    X, y = easy_problem()
+    best, nothing = loss(X, y, minimum_norm_least_squares(X, y)), loss(X, y, np.zeros(5))
+    fit = ALGORITHMS[method].run(bounded(X, y), plan_of(method, 2.0), streams(0, 9))
+    assert np.median([loss(X, y, theta) - best for theta in fit.theta]) < 0.1 * (nothing - best)
+
+
+@pytest.mark.parametrize(
+    "method", ["ihm", "ihm-adaptive", "adassp", "boosted-adassp", "dp-gd", "linmix", "linmix-dynamic"]
+)
 def test_more_budget_gives_a_better_fit(method):
     X, y = easy_problem()
     best = loss(X, y, minimum_norm_least_squares(X, y))

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from dpols.algorithms import ALGORITHMS
 from dpols.errors import ParameterError
 from dpols.privacy import PrivacyBudget
 from dpols.privacy.gaussian import gaussian_multiplier
@@ -104,10 +105,12 @@ def test_families_are_the_same_every_time_and_have_the_signal_they_say(name):
 
 def test_gradient_descent_stops_later_with_more_rows_and_never_too_late():
     budget = PrivacyBudget(1.0, 1e-8)
-    counts = [GRADIENT_DESCENT.options(n, 10, budget)["n_iterations"] for n in (4, 1000, 5000, 10**7)]
+    with GRADIENT_DESCENT.in_force():
+        plans = [ALGORITHMS["dp-gd"].plan(budget, n_rows=n, n_features=10) for n in (4, 1000, 5000, 10**7)]
+    counts = [plan.n_iterations for plan in plans]
     assert counts == sorted(counts)
     assert (counts[0], counts[-1]) == (1, 400)
-    clips = [GRADIENT_DESCENT.options(n, 10, budget)["norm_bound"] for n in (4, 1000, 5000, 10**7)]
+    clips = [plan.norm_bound for plan in plans]
     assert clips[:2] == [0.25, 0.25]
     assert 0.25 < clips[2] < clips[3] == 1.0
 

@@ -110,7 +110,7 @@ def test_the_package_runs_as_a_module(tmp_path):
     ("words", "found"),
     [
         ("dpols fi", "fit"),
-        ("dpols fit --nume", "--arithmetic"),
+        ("dpols fit --arit", "--arithmetic"),
         ("dpols fit --method linmix-d", "linmix-dynamic"),
         ("dpols ledger cr", "create"),
     ],

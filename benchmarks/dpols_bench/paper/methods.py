@@ -41,6 +41,10 @@ def _classical(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
     return {"noise": "classical"}
 
 
+def _three_short_steps(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
+    return {"n_iterations": 3, "learning_rate": 0.25, "norm_bound": 1.0}
+
+
 SMALL_SIGNAL = ("solar", "pendulum", "fertility", "forest", "kin40k", "tamielectric", "3droad", "pumadyn32nm")
 RISING_LINMIX = ("forest", "pumadyn32nm", "tamielectric")
 
@@ -48,7 +52,7 @@ RISING_LINMIX = ("forest", "pumadyn32nm", "tamielectric")
 METHODS: tuple[Method, ...] = (
     Method("adassp", "AdaSSP", "adassp", "#1f4fd8", "*"),
     Method("linmix", "LinMix", "linmix", "#e8542a", "o"),
-    Method("dp-gd", "DP-GD", "dp-gd", "#222222", "x"),
+    Method("dp-gd", "DP-GD", "dp-gd", "#222222", "x", _three_short_steps),
     Method("ihm", "IHM, T = 3", "ihm", "#188038", "D"),
     Method("ihm-t2", "IHM, T = 2", "ihm", "#00a3a3", "s", _two_iterations, dashed=True),
     Method("ihm-t6", "IHM, T = 6, k = 12 max(d, log)", "ihm", "#8430a8", "P", _six_iterations, datasets=("sphere",)),
@@ -86,6 +90,7 @@ DEVIATIONS: tuple[Method, ...] = (
         "dp-gd",
         "#777777",
         "X",
+        _three_short_steps,
         change=lambda plan: replace(plan, gradient_multiplier=plan.gradient_multiplier / 2.0),
     ),
 )

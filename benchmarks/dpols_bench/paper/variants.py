@@ -7,24 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpols.privacy import PrivacyBudget
-from dpols.privacy.gaussian import gaussian_multiplier
 
 from .method_row import Method
-
-_STEP, _CLIP, _MOST_PASSES = 0.6, 0.25, 400
-
-
-def _well_stopped(n: int, d: int, budget: PrivacyBudget) -> Mapping[str, Any]:
-    """Stop where T steps of 1 / (0.6 n) act like a ridge penalty of sqrt(d) times the gradients' noise.
-
-    Rows' gradients are shrunk to a quarter of their bound, or, where that would take more passes than are allowed, to
-    the larger norm whose noise is in balance after so many: less is clipped, and what the noise costs is no more than
-    the bias of stopping.
-    """
-    noise = math.sqrt(d) * gaussian_multiplier(budget)
-    clip = min(max(_CLIP, _STEP * n / (_MOST_PASSES * noise)), 1.0)
-    passes = min(max(math.ceil(_STEP * n / (clip * noise)), 1), _MOST_PASSES)
-    return {"n_iterations": passes, "learning_rate": 1.0 / _STEP, "norm_bound": clip}
 
 
 def _mean_of_later_half(iterates: Any) -> Any:
@@ -48,8 +32,7 @@ GRADIENT_DESCENT = Method(
     "dp-gd",
     "#555555",
     "X",
-    _well_stopped,
-    replaced={"_end": _mean_of_later_half},
+    replaced={"_end": _mean_of_later_half, "_MOST_PASSES": 400},
 )
 PASSES = tuple(_passes(count) for count in (3, 4, 6, 8, 11, 25, 40))
 ABLATIONS = (

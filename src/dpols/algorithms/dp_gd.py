@@ -9,6 +9,7 @@ Algorithm 7 of Lev et al., "Near-optimal private linear regression via iterative
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
+from ..privacy.gaussian import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
@@ -23,6 +25,16 @@ from ..statistics import norm_clipped_gradient
 from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps
 from .options import one_of, plan_inputs, positive, steps
+
+
+class _Steps(NamedTuple):
+    n_iterations: int
+    learning_rate: float
+    norm_bound: float
+
+
+_PUBLISHED = _Steps(3, 0.25, 1.0)
+_STEP, _CLIP, _MOST_PASSES = 0.6, 0.25, 100
 
 
 @dataclass(frozen=True)
@@ -55,9 +67,9 @@ def plan(
     n_rows: int,
     n_features: int,
     accounting: Accounting = "exact",
-    n_iterations: int = 3,
-    learning_rate: float = 0.25,
-    norm_bound: float = 1.0,
+    n_iterations: int | None = None,
+    learning_rate: float | None = None,
+    norm_bound: float | None = None,
 ) -> DPGDPlan:
     """Choose every number of a run from public ones.
 
@@ -70,17 +82,22 @@ def plan(
     accounting : "exact" or "paper"
         One exact calibration of all gradients together, or the paper's zCDP formula. The latter is meant for
         replace-one neighbours and so has twice the standard deviation that its bound needs here.
-    n_iterations : int
-        Number T of steps, each with a pass over the data.
-    learning_rate : float
+    n_iterations : int, optional
+        Number T of steps, each with a pass over the data. By default 3 with the paper's accounting, otherwise as many
+        as act like a ridge penalty of the size of the noise, at most 100.
+    learning_rate : float, optional
         Step along the mean gradient of half the squared residuals. Rows have norm at most 1, so that up to 2 is stable.
-    norm_bound : float
-        Largest norm of one row's gradient x (y - x'theta), in units of the bounds of row and target.
+        By default 0.25 with the paper's accounting, otherwise 5 / 3.
+    norm_bound : float, optional
+        Largest norm of one row's gradient x (y - x'theta), in units of the bounds of row and target. By default 1 with
+        the paper's accounting, otherwise from 0.25 to 1, larger where steps are few for so many rows.
     """
     n_rows, n_features = plan_inputs(budget, n_rows, n_features)
     one_of("accounting", accounting, ("exact", "paper"))
-    count = steps("n_iterations", n_iterations)
-    rate, bound = positive("learning_rate", learning_rate), positive("norm_bound", norm_bound)
+    usual = _PUBLISHED if accounting == "paper" else _well_stopped(budget, n_rows, n_features)
+    count = steps("n_iterations", usual.n_iterations if n_iterations is None else n_iterations)
+    rate = positive("learning_rate", usual.learning_rate if learning_rate is None else learning_rate)
+    bound = positive("norm_bound", usual.norm_bound if norm_bound is None else norm_bound)
 
     def at(multiplier: float) -> DPGDPlan:
         return DPGDPlan(budget, accounting, n_rows, n_features, count, rate, bound, multiplier)
@@ -130,6 +147,19 @@ def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Ev
         n_rows=plan.n_rows,
         constant=constant,
     )
+
+
+def _well_stopped(budget: PrivacyBudget, n_rows: int, n_features: int) -> _Steps:
+    """Stop where T steps of 1 / (0.6 n) act like a ridge penalty of sqrt(d) times the gradients' noise.
+
+    Rows' gradients are shrunk to a quarter of their bound, or, where that would take more passes than are allowed, to
+    the larger norm whose noise is in balance after so many: less is clipped, and what the noise costs is no more than
+    the bias of stopping.
+    """
+    noise = math.sqrt(n_features) * gaussian_multiplier(budget)
+    clip = min(max(_CLIP, _STEP * n_rows / (_MOST_PASSES * noise)), 1.0)
+    passes = max(math.ceil(min(_STEP * n_rows / (clip * noise), _MOST_PASSES)), 1)
+    return _Steps(passes, 1.0 / _STEP, clip)
 
 
 def _end(iterates: Array) -> Array:

@@ -24,8 +24,10 @@ def predict(
 ) -> None:
     """Predict the target for each row of a file or a folder of files.
 
-    Columns are found by name. Predictions are clipped to the range of the target that the fit was given. A prediction costs no privacy budget of those whose rows the model was fitted on, but it
-    does reveal the rows predicted for.
+    Columns are found by name. Predictions are clipped to the range of the target that the fit was given.
+
+    A prediction costs no privacy budget of those whose rows the model was fitted on, but it does reveal the rows
+    predicted for.
     """
     from ..data import read
     from ..estimators import PrivateLinearRegression

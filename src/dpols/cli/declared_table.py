@@ -1,0 +1,99 @@
+"""The first step of ``dpols fit``: the target, the columns that are read, and where their bounds come from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BoundsError, ParameterError
+from .bounds_file import plain_bounds, read_declared, read_feature_map
+from .found_bounds import check_reference, feature_columns, from_table, one_way, paid
+
+if TYPE_CHECKING:
+    from ..data import Bounds
+    from ..feature_map import FeatureMap
+    from ..side_releases.paid_bounds import PaidBounds
+
+
+@dataclass(frozen=True)
+class BoundsWays:
+    """The ways to bounds, of which a fit takes one; a share of the budget may go with a file of outer limits."""
+
+    file: Path | None
+    share: float | None
+    reference: Path | None
+    from_data: bool
+
+
+@dataclass(frozen=True)
+class DeclaredTable:
+    """What a fit is on, and what is known of it."""
+
+    data: Path
+    target: str
+    columns: list[str]
+    declared: "FeatureMap | None"
+    bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
+    unit: str | None
+    fit_intercept: bool
+
+
+def declared_table(
+    data: Path,
+    ways: BoundsWays,
+    target: str | None,
+    formula: str | None,
+    features: str | None,
+    unit: str | None,
+    *,
+    fit_intercept: bool,
+) -> DeclaredTable:
+    """Settle target, columns and bounds; whatever contradicts itself is refused."""
+    one_way(ways.file, ways.share, ways.reference, ways.from_data)
+    if ways.reference is not None:
+        check_reference(ways.reference, data)
+    if formula is None:
+        declared = None if ways.file is None else read_feature_map(ways.file, target)
+    else:
+        if ways.file is None or ways.share is not None:
+            raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
+        target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept)
+    if target is None:
+        raise ParameterError("--target is missing: name the column to predict, or give a --formula.")
+    if declared is not None and features is not None:
+        raise ParameterError(
+            "--features and --bounds both list columns; delete the tables of others in the bounds file."
+        )
+    columns = feature_columns(data, target, features, unit) if declared is None else list(declared.raw_columns)
+    if target in columns:
+        raise BoundsError(
+            f"--target {target!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
+        )
+    bounds = _bounds(data, ways, target, columns, declared)
+    return DeclaredTable(data, target, columns, declared, bounds, unit, fit_intercept)
+
+
+def _bounds(
+    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: "FeatureMap | None"
+) -> "Bounds | PaidBounds | None":
+    """Return the bounds by the way that was chosen; None where a feature map holds more than ranges."""
+    plain = None if declared is None else plain_bounds(declared)
+    if ways.share is not None:
+        if declared is not None and plain is None:
+            raise ParameterError("--paid-bounds takes outer limits only from --bounds, no categories and the like.")
+        return paid(ways.share, plain, columns)
+    if declared is None:
+        return from_table(ways.reference or data, target, columns, unsafe=ways.from_data)
+    return plain
+
+
+def by_formula(formula: str, bounds: Path, target: str | None, fit_intercept: bool) -> "tuple[str, FeatureMap, bool]":
+    """Return target, features and whether to fit an intercept, as a formula says; what clashes is refused."""
+    from ..formula import target_of, translated
+
+    named = target_of(formula)
+    if target not in (None, named):
+        raise ParameterError(f"--target {target!r} is not that of the formula, {named!r}; leave out --target.")
+    made = translated(formula, read_declared(bounds, named))
+    if made.fit_intercept and not fit_intercept:
+        raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")
+    return made.target, made.feature_map, made.fit_intercept

@@ -1,0 +1,73 @@
+"""The last step of ``dpols fit``: the fit itself, into files whose space is taken before it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..errors import BadRowsError
+from ..storage.placed_file import placed_file, room_for
+from .declared_table import DeclaredTable
+from .found_bounds import categories_of, read_with_unit
+from .progress import pass_bar
+from .report import report_text
+
+if TYPE_CHECKING:
+    from ..estimators import PrivateLinearRegression
+    from ..feature_map import FeatureMap
+
+
+def fit_into_files(model: "PrivateLinearRegression", table: DeclaredTable, out: Path, report: Path | None) -> list[str]:
+    """Fit a model and write it, and its report; return what to say where a file could not be written."""
+    names = table.columns if table.declared is None else table.declared.names
+    room = room_for(names, pairs=model.inference is not False)
+    with ExitStack() as files:
+        model_file = files.enter_context(placed_file(out, room))
+        report_file = None if report is None else files.enter_context(placed_file(report, room))
+        _fit(model, table)
+        # The budget is spent by now: what came out is saved and shown, also where a file cannot be written.
+        problems = [model_file.fill(model.to_json().encode())]
+        if report_file is not None:
+            problems.append(report_file.fill(report_text(report_file.path, model.privacy_report_).encode()))
+    return [problem for problem in problems if problem is not None]
+
+
+def _fit(model: "PrivateLinearRegression", table: DeclaredTable) -> None:
+    from ..data import read
+
+    data, target = table.data, table.target
+    with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
+        if table.unit is None:
+            model.fit(read(data, target, table.columns, progress=progress))
+        else:
+            text = [table.unit, *categories_of(table.declared)]
+            model.fit(read_with_unit(data, [*table.columns, target, table.unit], text=text), target)
+
+
+@contextmanager
+def interrupts_explained() -> Iterator[None]:
+    """Say on standard error what became of a charge when an interrupt came, of which else only the exit code tells."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        typer.echo(" ".join(("interrupted.", *getattr(error, "__notes__", ()))), err=True)
+        raise
+
+
+@contextmanager
+def bad_rows_explained(data: Path, declared: "FeatureMap | None") -> Iterator[None]:
+    """Say of rows that are not finite what a command can do about them."""
+    try:
+        yield
+    except BadRowsError as error:
+        columns = {} if declared is None else declared.columns
+        without = [repr(name) for name, column in columns.items() if column.missing is None]
+        which = f" (nothing yet of {', '.join(without)})" if without else ""
+        error.args = (
+            f"{str(data)!r} has an empty or infinite cell in a feature or the target, and such rows are refused. "
+            f"Correct them, or declare in the bounds file by missing = ... what an empty cell counts as{which}, or "
+            "pass --bad-rows zero, by which each such row counts as zeros.",
+        )
+        raise
