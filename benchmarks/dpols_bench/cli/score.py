@@ -33,6 +33,7 @@ def score(
     Writes scores.html, heat-map.png, and the numbers as CSV, JSON and Parquet. The last column of the goals says
     whether the default method reached what it is meant to reach.
     """
+    from ..pages import goal_rows
     from ..paper.figures import require_matplotlib
     from ..score import Settings
     from ..score import score as run
@@ -60,10 +61,7 @@ def score(
         found = {"goals": [asdict(goal) for goal in scores.goals], "means": means, "seconds": scores.seconds}
         typer.echo(json_format.dumps({**found, "not_available": scores.missing}, indent=2))
         return
-    rows = [
-        [goal.text, f"{goal.limit:.3g}", goal.detail, "reached" if goal.reached else "missed"] for goal in scores.goals
-    ]
-    print_table("Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], rows)
+    print_table("Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], goal_rows(scores.goals))
     keep = [0, *range(2, len(mean_headings(scores.board)))]
     print_table(
         "Geometric means over the paper's IHM",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..pages import Goal
 from ..paper.summary import INTERVAL, Mean
 from .contenders import DEFAULT, YARDSTICK, Contender
 
@@ -39,17 +40,6 @@ class Reference:
     shaped_oracle: float
     mean_square: float
     stored: Mean | None  # of the adaptive method
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Something to be reached, and whether it was."""
-
-    text: str
-    limit: float
-    value: float
-    reached: bool
-    detail: str
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dpols.errors import ParameterError
 from dpols.privacy import PrivacyBudget
 
 from ..datasets import FAMILIES, LEVERAGE, NAMES, REAL, UnavailableError, source
+from ..pages import Goal
 from ..paper.cells import Batch, BatchResult, problem
 from ..paper.evaluation import EPSILONS
 from ..paper.journal import Journal
@@ -18,7 +19,7 @@ from ..paper.methods import method
 from ..paper.runner import batches_of, run
 from ..paper.summary import summarise
 from ..paper.tables import save_json, save_table
-from .board import Board, Goal, Groups, Place, Reference, goals
+from .board import Board, Groups, Place, Reference, goals
 from .contenders import CONTENDERS, Contender
 from .references import mean_square_of_target, ridge_oracle_excess, shaped_oracle_excess, zero_excess
 from .stored import adaptive_scores
