@@ -16,7 +16,7 @@ EPSILONS = (0.1, 1.0, 10.0)
 
 
 def summary(dataset, method, epsilon, train, *, error=0.001, test=None, clipped=None, accounting="paper"):
-    means = Mean(train, error), Mean(train if test is None else test, error)
+    means = Mean(train, error), Mean(train if test is None else test, error), Mean(train, error)
     return CellSummary(Cell(dataset, method, accounting, "float", epsilon), 500, *means, clipped, 1500, 0.1)
 
 

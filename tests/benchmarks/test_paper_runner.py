@@ -25,7 +25,7 @@ CELL = Cell("diabetes", "ihm", "paper", "float", 1.0)
 
 
 def result(first=0, count=2, cell=CELL, mean=1.0):
-    return BatchResult(Batch(cell, first, count), mean, 0.5, 2.0, 0.25, 1, 6, 0.01)
+    return BatchResult(Batch(cell, first, count), mean, 0.5, 2.0, 0.25, count, mean, 0.5, 1, 6, 0.01)
 
 
 def without_time(found):

@@ -19,7 +19,7 @@ def score(
     ] = None,
     epsilons: Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")] = None,
     trials: Annotated[int | None, typer.Option(help="At most so many for each mean: 200, or 8 with --quick.")] = None,
-    passes: Annotated[bool, typer.Option("--passes", help="Score also how accuracy grows with passes.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Score also fewer and more gradient steps.")] = False,
     ablations: Annotated[bool, typer.Option("--ablations", help="Score also each part of the default.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
     out: Annotated[
@@ -28,21 +28,22 @@ def score(
     quick: Annotated[bool, typer.Option("--quick", help="Few trials.")] = False,
     json: given.Json = False,
 ) -> None:
-    """Score methods against the paper's IHM, zero and an oracle: run again to go on after an interruption.
+    """Score methods against the paper's IHM, zero and two oracles: run again to go on after an interruption.
 
     Writes scores.html, heat-map.png, and the numbers as CSV, JSON and Parquet. The last column of the goals says
     whether the default method reached what it is meant to reach.
     """
+    from ..pages import goal_rows
     from ..paper.figures import require_matplotlib
     from ..score import Settings
     from ..score import score as run
-    from ..score.contenders import CONTENDERS, PARTS, PASS_COUNTS
+    from ..score.contenders import CONTENDERS, PARTS, STEP_COUNTS
     from ..score.evaluation import QUICK_TRIALS, TRIALS
     from ..score.page import mean_headings, mean_rows
 
     require_matplotlib()
     usual = Settings()
-    contenders = (*CONTENDERS, *(PASS_COUNTS if passes else ()), *(PARTS if ablations else ()))
+    contenders = (*CONTENDERS, *(STEP_COUNTS if steps else ()), *(PARTS if ablations else ()))
     settings = Settings(
         datasets=usual.datasets if datasets is None else given.split_list("--datasets", datasets),
         contenders=tuple(dict.fromkeys(contenders)),
@@ -60,11 +61,8 @@ def score(
         found = {"goals": [asdict(goal) for goal in scores.goals], "means": means, "seconds": scores.seconds}
         typer.echo(json_format.dumps({**found, "not_available": scores.missing}, indent=2))
         return
-    rows = [
-        [goal.text, f"{goal.limit:.3g}", goal.detail, "reached" if goal.reached else "missed"] for goal in scores.goals
-    ]
-    print_table("Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], rows)
-    keep = [0, 2, *range(3, 3 + len(scores.board.epsilons)), -1]
+    print_table("Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], goal_rows(scores.goals))
+    keep = [0, *range(2, len(mean_headings(scores.board)))]
     print_table(
         "Geometric means over the paper's IHM",
         [mean_headings(scores.board)[i] for i in keep],

@@ -9,12 +9,13 @@ from dpols.errors import ParameterError
 from .families import FAMILIES
 from .files import UnavailableError, cache_folder, load_files
 from .generated import GENERATED, diabetes
+from .leverage import LEVERAGE, load_leverage
 from .sources import SOURCES, Source
 from .table import Dataset
 
 REAL = tuple(source.name for source in SOURCES)
 SYNTHETIC = tuple(GENERATED)
-NAMES = (*REAL, *SYNTHETIC, *FAMILIES, "diabetes")
+NAMES = (*REAL, *SYNTHETIC, *FAMILIES, *LEVERAGE, "diabetes")
 
 
 def load(name: str) -> Dataset:
@@ -29,6 +30,8 @@ def load(name: str) -> Dataset:
         return GENERATED[name]()
     if name in FAMILIES:
         return FAMILIES[name]()
+    if name in LEVERAGE:
+        return load_leverage(name)
     return load_files(source(name))
 
 
@@ -42,6 +45,7 @@ def source(name: str) -> Source:
 
 __all__ = [
     "FAMILIES",
+    "LEVERAGE",
     "NAMES",
     "REAL",
     "SOURCES",

@@ -27,6 +27,8 @@ Arithmetic = Literal["float", "exact"]
 
 # Clipping is looked for in the first trials only; it needs passes of its own.
 CLIPPING_TRIALS = 100
+# So are predictions clipped to the target's range, which need products with all rows.
+IN_RANGE_TRIALS = 200
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class BatchResult:
     train_deviation: float
     test_mean: float
     test_deviation: float
+    in_range_count: int  # of the first trials, for predictions clipped to the range of the target
+    in_range_mean: float
+    in_range_deviation: float
     clipped_iterations: int  # in which at least one residual was clipped
     watched_iterations: int  # in which clipping was looked for
     seconds: float
@@ -153,11 +158,15 @@ def run_batch(batch: Batch) -> BatchResult:
         fit = ALGORITHMS[row.algorithm].run(rows, plan, bits)
         watched = max(0, min(CLIPPING_TRIALS - batch.first, batch.count))
         clipped, looked_at = clipped_iterations(on, plan, fit.transcript, watched)
+        ranged = fit.theta[: max(0, IN_RANGE_TRIALS - batch.first)]
+        in_range = on.risk.in_range_excess(on.data, ranged)
     train, test = on.risk.train_excess(fit.theta), on.risk.test_excess(fit.theta)
     return BatchResult(
         batch,
         *_moments(train),
         *_moments(test),
+        len(in_range),
+        *_moments(in_range),
         clipped_iterations=clipped,
         watched_iterations=looked_at,
         seconds=time.perf_counter() - start,
@@ -165,7 +174,7 @@ def run_batch(batch: Batch) -> BatchResult:
 
 
 def _moments(values: Array) -> tuple[float, float]:
-    mean = float(values.mean())
+    mean = float(values.mean()) if len(values) else 0.0
     return mean, float(np.square(values - mean).sum())
 
 

@@ -35,6 +35,18 @@ class Risk:
         difference = (theta @ self.rotation.T) * self.singular - self.target_coordinates
         return np.asarray(np.einsum("ij,ij->i", difference, difference) / self.n)
 
+    def in_range_excess(self, data: Prepared, theta: Array) -> Array:
+        """Return the same for predictions clipped to [-1, 1], the declared range of the target.
+
+        It is below that of raw predictions, and can be negative: least squares itself predicts beyond the range.
+        """
+        excess = self.train_excess(theta)
+        # Rows have norm at most 1, so shorter coefficients predict nothing beyond the range.
+        long = np.flatnonzero(np.linalg.norm(theta, axis=1) > 1.0)
+        if len(long):
+            excess[long] -= _lost_beyond_range(data, theta[long]) / self.n
+        return excess
+
     def test_excess(self, theta: Array) -> Array:
         """Return the mean squared error on the test rows minus that of least squares, which may be negative."""
         return np.asarray(self.test_error(theta) - self.test_error(self.coefficients[None])[0])
@@ -69,6 +81,20 @@ def risk_of(data: Prepared) -> Risk:
         n_test=len(data.test_target),
         coefficients=coefficients,
     )
+
+
+def _lost_beyond_range(data: Prepared, theta: Array) -> Array:
+    """Return by how much clipping predictions to [-1, 1] lowers the sum of squared errors on the training rows."""
+
+    def lost(start: int) -> Array:
+        target = data.target[start : start + _BLOCK, None]
+        beyond = data.features[start : start + _BLOCK] @ theta.T
+        clipped = np.clip(beyond, -1.0, 1.0)
+        beyond -= clipped
+        # (p - y)^2 - (c - y)^2 = (p - c) (p - c + 2 (c - y)), which is 0 where nothing is clipped: no digits cancel.
+        return np.asarray(np.einsum("ij,ij->j", beyond, beyond + 2.0 * (clipped - target)))
+
+    return np.asarray(sum(map_blocks(lost, range(0, len(data.target), _BLOCK))))
 
 
 def joint_triangle(features: Array, target: Array) -> Array:

@@ -1,12 +1,8 @@
 """All batches of an evaluation on all cores, with every finished one written down at once."""
 
-import multiprocessing
-import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing.connection import wait as wait_for_end
 
+from ..workers import in_processes
 from .cells import Batch, BatchResult, Cell, problem, run_batch
 from .journal import Journal
 
@@ -58,27 +54,7 @@ def _all_results(apart: Sequence[Batch], shared: Sequence[Batch], jobs: int) -> 
 
 def _in_processes(batches: Sequence[Batch], jobs: int) -> Iterator[BatchResult]:
     """Run batches in worker processes; those of one cell go to one worker, whose plan and data set they share."""
-    if not batches:
-        return
-    groups = _by_cell(batches)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker) as pool:
-        # A short queue, so that an interruption does not have to wait for all.
-        waiting: set[Future[list[BatchResult]]] = set()
-        try:
-            for group in groups:
-                waiting.add(pool.submit(_run_group, group))
-                if len(waiting) > 2 * jobs:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield from future.result()
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield from future.result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    return in_processes(_run_group, _by_cell(batches), jobs)
 
 
 def _by_cell(batches: Sequence[Batch]) -> list[list[Batch]]:
@@ -90,15 +66,3 @@ def _by_cell(batches: Sequence[Batch]) -> list[list[Batch]]:
 
 def _run_group(batches: Sequence[Batch]) -> list[BatchResult]:
     return [run_batch(batch) for batch in batches]
-
-
-def _start_worker() -> None:
-    """End this worker with its parent, also where the parent is killed and cannot say so."""
-
-    def watch() -> None:
-        process = multiprocessing.parent_process()
-        if process is not None:
-            wait_for_end([process.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

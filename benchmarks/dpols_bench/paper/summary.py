@@ -32,6 +32,7 @@ class CellSummary:
     trials: int
     train: Mean
     test: Mean
+    in_range: Mean  # excess on the training rows of predictions clipped to the range of the target
     clipped_share: float | None  # of iterations in which some residual was clipped; None where nothing was watched
     watched_iterations: int
     seconds: float
@@ -45,6 +46,8 @@ class CellSummary:
             "train_half_width": self.train.half_width,
             "test_excess": self.test.value,
             "test_half_width": self.test.half_width,
+            "in_range_excess": self.in_range.value,
+            "in_range_half_width": self.in_range.half_width,
             "clipped_share": self.clipped_share,
             "seconds": self.seconds,
         }
@@ -100,6 +103,9 @@ def _joined(cell: Cell, parts: list[BatchResult]) -> CellSummary:
         trials=sum(part.batch.count for part in parts),
         train=_pooled([(p.batch.count, p.train_mean, p.train_deviation) for p in parts]),
         test=_pooled([(p.batch.count, p.test_mean, p.test_deviation) for p in parts]),
+        in_range=_pooled(
+            [(p.in_range_count, p.in_range_mean, p.in_range_deviation) for p in parts if p.in_range_count]
+        ),
         clipped_share=sum(part.clipped_iterations for part in parts) / watched if watched else None,
         watched_iterations=watched,
         seconds=sum(part.seconds for part in parts),

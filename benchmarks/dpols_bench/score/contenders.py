@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..paper.cells import Accounting, Cell
-from ..paper.variants import ABLATIONS, GRADIENT_DESCENT, PASSES
+from ..paper.variants import ABLATIONS, GRADIENT_DESCENT, STEPS
 
 # Gradient descent reads the data up to 400 times: it has fewer trials, and is left out beyond this many rows.
 _MOST_ROWS_OF_GRADIENT_DESCENT, _MOST_TRIALS_OF_GRADIENT_DESCENT = 50_000, 30
@@ -26,19 +26,17 @@ class Contender:
         return Cell(dataset, self.method, self.accounting, "float", epsilon)
 
 
-DEFAULT = Contender("adaptive", "exact")
+DEFAULT = Contender("whitened", "exact")
 YARDSTICK = Contender("ihm", "paper")
-FOUR_PASSES = Contender("adaptive-4", "exact")
 STOPPED = Contender(GRADIENT_DESCENT.name, "exact", _MOST_ROWS_OF_GRADIENT_DESCENT, _MOST_TRIALS_OF_GRADIENT_DESCENT)
 RIVALS = tuple(Contender(name, "exact") for name in ("ihm", "adassp", "linmix"))
 CONTENDERS = (
     DEFAULT,
-    FOUR_PASSES,
     YARDSTICK,
     *RIVALS,
     Contender("adassp", "paper"),
     Contender("linmix", "paper"),
     STOPPED,
 )
-PASS_COUNTS = tuple(Contender(row.name, "exact") for row in PASSES)
-PARTS = (Contender("adaptive", "paper"), *(Contender(row.name, "exact") for row in ABLATIONS))
+STEP_COUNTS = tuple(Contender(row.name, "exact") for row in STEPS)
+PARTS = (Contender("whitened", "paper"), *(Contender(row.name, "exact") for row in ABLATIONS))
