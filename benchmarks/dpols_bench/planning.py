@@ -24,7 +24,7 @@ from .datasets import REAL, UnavailableError, load
 from .paper.preprocessing import prepare
 from .profile import profile_of
 
-METHODS = ("adaptive", "ihm", "adassp")
+METHODS = ("whitened", "ihm", "adassp")
 EPSILONS = (0.3, 1.0, 3.0)
 TRIALS = 100  # fits of each mean at first; then twice as many, until it is certain enough
 MOST_TRIALS = 25_600

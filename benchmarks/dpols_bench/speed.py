@@ -30,7 +30,7 @@ _PAUSE = 0.05
 _OURS = ("default", "default_feature_bounds", "default_exact", "ihm")
 _OTHERS = ("linear_regression", "ridge_cholesky", "explicit_sketch")
 _KEY = """\
-default: all passes of the adaptive method, float arithmetic, norm bounds;
+default: all passes of whitened descent, float arithmetic, norm bounds;
 feat: with feature bounds; exact: in exact arithmetic. OLS, Ridge: scikit-learn's
 non-private LinearRegression and Ridge(solver='cholesky'). S X: IHM with explicit
 sketches in blocks. All on {cores} cores, without intercept."""

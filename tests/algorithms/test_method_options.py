@@ -13,7 +13,7 @@ from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 
 OPTIONS = {
-    "adaptive": {"max_passes": 5},
+    "whitened": {"n_iterations": 5},
     "ihm": {"n_iterations": 2, "ridge": True, "gradient_share": 0.7},
     "ihm-adaptive": {"max_iterations": 3, "eigenvalue_share": 0.2},
     "linmix": {"sketch_size": 50, "eigenvalue": "on"},

@@ -32,7 +32,7 @@ def test_plans_from_one_half_come_true_on_the_other():
 
 def test_clipping_is_foretold_on_a_data_set_where_it_matters(data_dir):
     # Without mean rows by residual this was planned at 0.58 of what is observed.
-    (row,) = compare("servo", methods=("adaptive",), epsilons=(3.0,), trials=100, most_trials=800)
+    (row,) = compare("servo", methods=("whitened",), epsilons=(3.0,), trials=100, most_trials=800)
     assert row.close, row
 
 

@@ -12,7 +12,7 @@ from dpols.algorithms import ALGORITHMS
 ROOT = Path(__file__).parents[2]
 METHODS_PAGE = ROOT / "docs" / "methods.md"
 ADDING_PAGE = ROOT / "docs" / "add_an_algorithm.md"
-METHODS = [name for name in ALGORITHMS if name != "adaptive"]  # which has a page of its own
+METHODS = [name for name in ALGORITHMS if name != "whitened"]  # which has a page of its own
 SHOWN = [ROOT / "src" / "dpols" / "algorithms" / name for name in ("dp_gd.py", "__init__.py")]
 
 

@@ -22,7 +22,7 @@ def coverage(
         Path | None, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
     ] = None,
     runs: Annotated[int | None, typer.Option(min=2, help="Runs in each cell: 4000, or 300 with --quick.")] = None,
-    method: given.Method = "adaptive",
+    method: given.Method = "whitened",
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")] = 0,
 ) -> None:
     """Simulate fits on fresh data and count how often 95% intervals cover the truth. Exits with 1 where they do not.

@@ -37,7 +37,7 @@ class Group:
     epsilons: tuple[float, ...]
     runs: int
     method: str
-    max_passes: int | None = None  # of the adaptive method
+    n_iterations: int | None = None  # gradients of whitened descent
 
     def batches(self) -> "Iterator[Batch]":
         """Divide the runs."""
@@ -94,30 +94,30 @@ class Cell:
         return asdict(self)
 
 
-def standard_groups(runs: int = 4000, method: str = "adaptive") -> list[Group]:
+def standard_groups(runs: int = 4000, method: str = "whitened") -> list[Group]:
     """Return what is simulated by default: under an hour on two cores."""
     groups = []
     for name in DESIGNS:
         groups += [
             Group(name, 500, 2, (0.3, 1.0, 3.0, 10.0), runs, method),
             Group(name, 500, 10, (3.0, 10.0), runs, method),
-            Group(name, 5_000, 2, (0.3, 1.0, 3.0, 10.0), runs, method, max_passes=5),
-            Group(name, 5_000, 10, (0.3, 1.0, 3.0, 10.0), runs, method, max_passes=5),
-            Group(name, 100_000, 2, (1.0, 10.0), runs, method, max_passes=4),
-            Group(name, 100_000, 10, (0.3, 3.0), runs, method, max_passes=4),
-            Group(name, 1_000_000, 5, (1.0,), min(runs, 300), method, max_passes=4),
+            Group(name, 5_000, 2, (0.3, 1.0, 3.0, 10.0), runs, method, n_iterations=5),
+            Group(name, 5_000, 10, (0.3, 1.0, 3.0, 10.0), runs, method, n_iterations=5),
+            Group(name, 100_000, 2, (1.0, 10.0), runs, method, n_iterations=4),
+            Group(name, 100_000, 10, (0.3, 3.0), runs, method, n_iterations=4),
+            Group(name, 1_000_000, 5, (1.0,), min(runs, 300), method, n_iterations=4),
         ]
-    groups.append(Group("well conditioned, normal errors", 20_000, 50, (10.0,), runs, method, max_passes=4))
-    groups.append(Group("well conditioned, heavy tails", 50_000, 50, (3.0,), runs, method, max_passes=4))
+    groups.append(Group("well conditioned, normal errors", 20_000, 50, (10.0,), runs, method, n_iterations=4))
+    groups.append(Group("well conditioned, heavy tails", 50_000, 50, (3.0,), runs, method, n_iterations=4))
     return groups
 
 
-def quick_groups(runs: int = 300, method: str = "adaptive") -> list[Group]:
+def quick_groups(runs: int = 300, method: str = "whitened") -> list[Group]:
     """Return a selection that takes seconds."""
     return [
-        Group("well conditioned, heavy tails", 500, 2, (0.3, 10.0), runs, method, max_passes=5),
-        Group("ill conditioned, skewed errors", 5_000, 2, (10.0,), runs, method, max_passes=5),
-        Group("well conditioned, normal errors", 5_000, 5, (3.0,), runs, method, max_passes=5),
+        Group("well conditioned, heavy tails", 500, 2, (0.3, 10.0), runs, method, n_iterations=5),
+        Group("ill conditioned, skewed errors", 5_000, 2, (10.0,), runs, method, n_iterations=5),
+        Group("well conditioned, normal errors", 5_000, 5, (3.0,), runs, method, n_iterations=5),
     ]
 
 
@@ -223,8 +223,8 @@ def _fit(group: Group, epsilon: float, rows: BoundedRows, bits: Any) -> tuple[In
 @lru_cache(maxsize=64)
 def _plans(group: Group, epsilon: float) -> tuple[Algorithm, Any, one_step.OneStepPlan]:
     method, budget = algorithm(group.method), PrivacyBudget(epsilon, float(group.n_rows) ** -2)
-    shorter = method.name == "adaptive" and group.max_passes is not None
-    options: dict[str, Any] = {"max_passes": group.max_passes} if shorter else {}
+    shorter = method.name == "whitened" and group.n_iterations is not None
+    options: dict[str, Any] = {"n_iterations": group.n_iterations} if shorter else {}
     planned = plan_fit(method, budget, n_rows=group.n_rows, n_features=group.n_features + 1, **options)
     assert planned.beside.intervals is not None
     return method, planned.method, planned.beside.intervals
