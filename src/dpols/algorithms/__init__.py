@@ -17,6 +17,15 @@ from .base import (
 
 _IHM_PAPER = "Lev et al., Near-optimal private linear regression via iterative Hessian mixing"
 
+_CLIPS = (
+    "residuals are clipped at half of the target's range. Where they can be larger, as for skewed and yes/no targets, "
+    "the coefficients stay off however many rows there are and however large epsilon is."
+)
+_SKETCHES = (
+    "it solves least squares on a sketch of fixed size, whose error does not fall with more rows or a larger epsilon."
+)
+_STOPS = "it takes a fixed number of steps with clipped gradients, and stops short of least squares."
+
 ALGORITHMS: dict[str, Algorithm] = {
     row.name: row
     for row in (
@@ -35,6 +44,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=ihm.plan,
             run=ihm.run,
             evidence=ihm.evidence,
+            inconsistent=_CLIPS,
         ),
         Algorithm(
             name="ihm-adaptive",
@@ -43,6 +53,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=ihm_adaptive.plan,
             run=ihm_adaptive.run,
             evidence=ihm_adaptive.evidence,
+            inconsistent=_CLIPS,
         ),
         Algorithm(
             name="linmix",
@@ -51,6 +62,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=linmix.plan,
             run=linmix.run,
             evidence=linmix.evidence,
+            inconsistent=_SKETCHES,
         ),
         Algorithm(
             name="linmix-dynamic",
@@ -59,6 +71,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=linmix_dynamic.plan,
             run=linmix_dynamic.run,
             evidence=linmix_dynamic.evidence,
+            inconsistent=_SKETCHES,
         ),
         Algorithm(
             name="adassp",
@@ -75,6 +88,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=boosted_adassp.plan,
             run=boosted_adassp.run,
             evidence=boosted_adassp.evidence,
+            inconsistent=_CLIPS,
         ),
         Algorithm(
             name="dp-gd",
@@ -83,6 +97,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=dp_gd.plan,
             run=dp_gd.run,
             evidence=dp_gd.evidence,
+            inconsistent=_STOPS,
         ),
         Algorithm(
             name="sheffet",
@@ -91,6 +106,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=sheffet.plan,
             run=sheffet.run,
             evidence=sheffet.evidence,
+            inconsistent=_SKETCHES,
         ),
     )
 }

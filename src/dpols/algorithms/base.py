@@ -81,6 +81,7 @@ class Algorithm:
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
     evidence: Callable[[Any, Fit, int, float | None], Evidence] | None = None
     exact_form: bool = True  # whether it can run in exact arithmetic: it uses the channel's own mechanisms only
+    inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
 
 
 def planned_epsilon(plan: Plan, delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:

@@ -123,12 +123,14 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
 
 
 def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
-    """Return what public and released numbers say of the bounds."""
+    """Return what public and released numbers say of the method and the bounds."""
+    why = prepared.method.inconsistent
+    method = () if why is None else (f"{prepared.method.name} does not tend to least squares: {why}",)
     room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
     feature_map = prepared.request.feature_map
     categories = {} if feature_map is None else feature_map.categories
     spread = () if outcome.spread is None else advice_on_spread(outcome.spread, categories)
-    return (*advice_on_room(room), *spread)
+    return (*method, *advice_on_room(room), *spread)
 
 
 def _bounds_text(
