@@ -33,8 +33,8 @@ def render(evaluation: "Evaluation") -> str:
         "<h2>Goals of the default</h2>",
         goal_table(evaluation.goals),
         "<h2>Mean loss of test R²</h2>",
-        "<p>Of raw predictions, and in brackets of those clipped to the range of the target; on all tables, and on those "
-        "that the default's constants were not chosen on.</p>",
+        "<p>Of raw predictions, and in brackets of those clipped to the range of the target; on all tables, and on "
+        "those that the default's constants were not chosen on.</p>",
         _html(loss_headings(board), loss_rows(board)),
         "<h2>Ranges that are too wide</h2>",
         "<p>Mean loss of test R², and how many times as large the error on the training rows is: the geometric mean "
