@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest paper score planted fuzz kill-ledger lint clean
+.PHONY: help demo test test-oldest paper score tables planted fuzz kill-ledger lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -29,6 +29,9 @@ paper: .venv/installed-test ## repeat the paper's evaluation: tables, figures an
 score: .venv/installed-test ## score the methods over data sets and epsilons, results in scores/
 	$(BIN)/dpols-bench score --out scores
 
+tables: .venv/installed-test .venv-diffprivlib/installed ## fit public tables as people have them, results in table-results/
+	$(BIN)/dpols-bench tables --diffprivlib .venv-diffprivlib/bin/python --out table-results
+
 planted: .venv/installed-test ## plant known mistakes in copies of the source: the tests must find each
 	$(BIN)/python tests/planted
 
@@ -44,7 +47,7 @@ lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/mypy
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .venv-oldest demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-diffprivlib demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -53,12 +56,15 @@ clean: ## remove everything that the other targets made
 .venv-oldest/bin/python:
 	$(PYTHON) -m venv .venv-oldest
 
+.venv-diffprivlib/bin/python:
+	$(PYTHON) -m venv .venv-diffprivlib
+
 # One environment, three stamps: each target installs only what it needs on top of what is there.
 .venv/installed-demo: EXTRAS := files,plots,cli
 .venv/installed-test: EXTRAS := all,test
 .venv/installed-lint: EXTRAS := all,test,lint
 .venv/installed-test .venv/installed-lint: BESIDE := -e benchmarks
-.venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml | .venv/bin/python
+.venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
 	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]' $(BESIDE)
 	@touch $@
 
@@ -67,4 +73,9 @@ LOWER_BOUNDS := import tomllib; project = tomllib.load(open("pyproject.toml", "r
 
 .venv-oldest/installed: pyproject.toml | .venv-oldest/bin/python
 	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest hypothesis mpmath
+	@touch $@
+
+# diffprivlib does not work with newer versions of scikit-learn, so it has an environment of its own.
+.venv-diffprivlib/installed: | .venv-diffprivlib/bin/python
+	.venv-diffprivlib/bin/python $(PIP_INSTALL) diffprivlib==0.6.6 scikit-learn==1.5.2 numpy==2.2.6
 	@touch $@
