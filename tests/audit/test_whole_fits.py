@@ -11,14 +11,15 @@ from whole_fits import (
     MOST,
     OWN,
     PAID,
-    leverage,
     let_out,
+    leverage,
     model,
     moved,
     noise,
     on_tape,
     pair_on_tape,
     returned,
+    strangers,
     visits,
     without,
     without_allowances,
@@ -81,6 +82,22 @@ def test_one_unit_moves_what_a_fit_lets_out_as_declared_and_nothing_else(method,
             assert moved(call, changed) <= call.statistic.sensitivity * np.max(call.statistic.unit) * (1.0 + 1e-9)
     counts = [name for name in by_name(tape.calls, bounds) if name.startswith("counts")]
     assert len(counts) == (5 if bounds is PAID else 2)
+
+
+@declared_or_paid
+@every_unit
+@every_numeric
+@pytest.mark.parametrize("method", ALGORITHMS)
+def test_all_that_a_fit_shows_follows_from_what_it_let_out(method, numeric, most, bounds):
+    """On any other rows, with the same values let out, it shows the same, word for word.
+
+    With so little noise whatever is chosen by a count would be another choice on the other rows.
+    """
+    X, y, _ = visits()
+    run, _ = fitting(most, method=method, numeric=numeric, bounds=bounds, epsilon=300.0, **EVERYTHING)
+    tape, other = pair_on_tape(run, (X, y), strangers())
+    assert [call.path for call in tape.calls] == [call.path for call in other.calls]
+    assert returned(tape.result) == returned(other.result)
 
 
 @declared_or_paid

@@ -28,6 +28,12 @@ def visits():
     return X, y, people
 
 
+def strangers():
+    """Other rows altogether, as many and of the same units."""
+    rng = np.random.default_rng(1)
+    return 40.0 * rng.standard_cauchy((N_ROWS, 2)), 20.0 * rng.standard_cauchy(N_ROWS) + 5.0
+
+
 def without(X, y, rows):
     """The data with rows that count as zero rows in place of some."""
     X, y = X.copy(), y.copy()
@@ -94,5 +100,3 @@ def returned(fitted):
     """All that a fitted model shows."""
     inference = None if fitted.inference_ is None else fitted.inference_.to_dict()
     return fitted.coef_.tolist(), fitted.intercept_, fitted.privacy_report_.to_dict(), inference
-
-

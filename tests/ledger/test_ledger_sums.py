@@ -145,6 +145,6 @@ def test_probabilities_that_were_spent_are_the_same_after_a_cap_was_raised(tmp_p
     after = ledger.state()
     assert math.isclose(after.caps.leak, factor * before.caps.leak, rel_tol=1e-6)
     assert after.leak * Fraction(after.caps.leak) == before.leak * Fraction(before.caps.leak)
-    assert after.gaussian / Fraction(after.caps.multiplier) ** 2 == before.gaussian / Fraction(
-        before.caps.multiplier
-    ) ** 2
+    assert (
+        after.gaussian / Fraction(after.caps.multiplier) ** 2 == before.gaussian / Fraction(before.caps.multiplier) ** 2
+    )

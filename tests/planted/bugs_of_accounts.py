@@ -11,7 +11,6 @@ BUGS = (
             "target = math.log(budget.delta) - _ROUNDING",
             "target = math.log(budget.delta + 1e-12)",
         ),
-        quick=True,
     ),
     Bug(
         "a release beside the method left out of the account",
@@ -107,7 +106,6 @@ BUGS = (
             "Fraction(before.leak) / Fraction(now.leak) if now.leak",
             "(Fraction(before.leak) / Fraction(now.leak)) ** 2 if now.leak",
         ),
-        quick=True,
     ),
     Bug(
         "sums of a ledger that are wrong after a raised cap",

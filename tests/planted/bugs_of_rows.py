@@ -16,7 +16,6 @@ BUGS = (
             "    return np.clip(steps, -ONE, ONE, out=steps)\n",
             "    return steps\n",
         ),
-        quick=True,
     ),
     Bug(
         "no clipping",
@@ -59,7 +58,6 @@ BUGS = (
             "high=_shared(np.minimum(ends[:, 1], 1.0)),",
             "high=_shared(ends[:, 1]),",
         ),
-        quick=True,
     ),
     Bug(
         "NaN passed through",
@@ -69,7 +67,6 @@ BUGS = (
             "    return bad if bad.any() else None\n",
             "    return None\n",
         ),
-        quick=True,
     ),
     Bug(
         "n in a non-public role",
@@ -144,7 +141,6 @@ BUGS = (
             "release_spread(bounds, row_map, _unbounded(prepared), ",
             "release_spread(bounds, row_map, replace(_unbounded(prepared), rows_per_unit=1), ",
         ),
-        quick=True,
     ),
     Bug(
         "side releases charged as of one row",

@@ -46,10 +46,9 @@ class Bug:
     mistake: str
     place: str
     edits: tuple[Edit, ...]
-    quick: bool  # whether the short form, in the ordinary tests, plants it
 
-    def __init__(self, mistake: str, place: str, *edits: Edit, quick: bool = False) -> None:
-        for name, value in (("mistake", mistake), ("place", place), ("edits", edits), ("quick", quick)):
+    def __init__(self, mistake: str, place: str, *edits: Edit) -> None:
+        for name, value in (("mistake", mistake), ("place", place), ("edits", edits)):
             object.__setattr__(self, name, value)
 
     @property

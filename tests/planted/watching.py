@@ -1,14 +1,13 @@
 """A pytest plugin: records which lines of the package every test runs, and how long the test takes.
 
 The folder of the records is named by an environment variable. What a fixture that several tests share runs, and what
-a file runs while its tests are collected, counts for all tests of the file. A test is left after a second or two, as
-by then it has run nearly all that it ever runs; and of a test with many cases some are taken, by a hash of their names.
+a file runs while its tests are collected, counts for all tests of the file. Of a test with many cases some are taken,
+by a hash of their names.
 """
 
 import hashlib
 import json
 import os
-import signal
 import sys
 from collections import defaultdict
 from functools import _lru_cache_wrapper
@@ -19,8 +18,7 @@ import pytest
 
 FOLDER = "DPOLS_PLANTED_RECORDS"
 DURATIONS, FAILURES = "durations.json", "failures.json"
-_LONGEST = 1.5  # seconds of processor time
-_CASES = 16  # of one test
+_CASES = 10  # of one test
 
 
 def pytest_configure(config):
@@ -55,7 +53,6 @@ class Lines:
             data_file=str(folder / "lines"), data_suffix=True, source=[str(package)], config_file=False
         )
         self.coverage.start()
-        signal.signal(signal.SIGPROF, _leave)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
@@ -79,14 +76,8 @@ class Lines:
         _forget()
         self.coverage.switch_context(nodeid)
 
-    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item):
         self.coverage.switch_context(item.nodeid)
-        signal.setitimer(signal.ITIMER_PROF, _LONGEST)
-        try:
-            return (yield)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
 
     def pytest_sessionfinish(self):
         self.coverage.stop()
@@ -95,10 +86,6 @@ class Lines:
 
 def _scattered(name):
     return hashlib.sha256(name.encode()).digest()
-
-
-def _leave(*_):
-    raise pytest.skip.Exception(f"left after {_LONGEST} s")
 
 
 def _forget():
