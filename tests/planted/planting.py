@@ -22,7 +22,7 @@ _NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build",
 _NOTHING_SELECTED = 5
 # Few tests first, so that not all files need be collected before the first failure.
 _BATCHES = (0, 30, 300, 10**9)
-_LONGEST = 1800.0  # seconds of a batch
+_LONGEST = 900.0  # seconds of a batch
 
 
 @dataclass(frozen=True)
