@@ -42,7 +42,7 @@ class Repeated:
 
 
 @pytest.mark.parametrize("times", [1, 2**20, 2**22, 2**23, 2**26, 2**30])
-@pytest.mark.parametrize("statistic", [gram, gram_with_target, "moments"], ids=str)
+@pytest.mark.parametrize("statistic", [gram, gram_with_target, "moments"], ids=["gram", "with target", "moments"])
 def test_statistics_of_many_rows_are_multiples_of_those_of_a_few(statistic, times):
     X, y = np.array([[1.0, 0.0], [0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, -1.0, -0.25])
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
