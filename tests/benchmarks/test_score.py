@@ -76,6 +76,13 @@ def test_harm_is_of_raw_predictions_with_clipped_ones_beside():
     assert scores.most_harm(DEFAULT, in_range=True) == (("b", 10.0), pytest.approx(0.005))
 
 
+def test_the_mean_share_counts_negative_excesses_too():
+    scores = board({DEFAULT: (0.4, 0.2, 0.4, 0.2)}, clipped_by=0.3)
+    assert scores.mean_share(DEFAULT, PLACES) == pytest.approx(0.15)
+    assert scores.mean_share(DEFAULT, PLACES, in_range=True) == pytest.approx(0.0)
+    assert math.isnan(scores.mean_share(YARDSTICK, PLACES))
+
+
 def test_cells_next_to_zero_are_not_held_against_the_stored_reference():
     values, stored = (1.019, 1.019, 0.5, 0.5), (0.981, 0.9, 0.2, 0.5)
     found = board({DEFAULT: values}, stored=stored).against_stored(DEFAULT)
