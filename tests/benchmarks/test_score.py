@@ -24,7 +24,7 @@ from dpols_bench.score.evaluation import TUNED_ON, TUNED_ON_MADE_UP, Settings, g
 from dpols_bench.score.references import (
     mean_square_of_target,
     ridge_oracle_excess,
-    shaped_oracle_excess,
+    shaped_oracle,
     zero_excess,
 )
 from dpols_bench.score.stored import adaptive_scores
@@ -195,12 +195,12 @@ def test_the_shaped_oracle_is_what_a_simulation_of_its_story_gives():
         root = (basis * np.sqrt(values)) @ basis.T
         lengths = np.linalg.norm(X @ np.linalg.inv(root), axis=1)
         residual = y - X @ np.linalg.solve(damped, X.T @ y)
-        limit = np.sqrt(np.mean(lengths**2) * np.mean(residual**2))
+        limit = (lengths * np.abs(residual)).max()
         noise = gaussian_multiplier(budget) * limit * draws @ root
         theta = np.linalg.solve(damped, (X.T @ y + noise).T).T
         risks.append(np.square((theta - best) @ X.T).sum(axis=1).mean() / n)
     assert 0 < np.argmin(risks) < 39
-    assert shaped_oracle_excess(on.risk, budget) == pytest.approx(min(risks), rel=0.03)
+    assert shaped_oracle(on.data, on.risk)(budget) == pytest.approx(min(risks), rel=0.03)
 
 
 def test_the_shaped_oracle_spends_its_budget_where_all_rows_and_residuals_are_alike():
@@ -214,13 +214,14 @@ def test_the_shaped_oracle_spends_its_budget_where_all_rows_and_residuals_are_al
     lengths = np.linalg.norm(X @ np.linalg.inv(np.linalg.cholesky(X.T @ X)).T, axis=1)
     np.testing.assert_allclose(lengths * np.abs(noise), 0.1 * np.sqrt(3 / 64))
     expected = (gaussian_multiplier(budget) * 0.1 * 3.0 / 64) ** 2
-    assert shaped_oracle_excess(risk_of(data), budget) == pytest.approx(expected, rel=0.05)
+    assert shaped_oracle(data, risk_of(data))(budget) == pytest.approx(expected, rel=0.05)
 
 
 def test_no_oracle_is_worse_than_predicting_zero():
-    risk = problem("no-signal").risk
+    on = problem("no-signal")
+    excess = shaped_oracle(on.data, on.risk)
     for epsilon in (1e-3, 1.0):
-        assert shaped_oracle_excess(risk, PrivacyBudget(epsilon, 1e-8)) <= zero_excess(risk) * (1.0 + 1e-6)
+        assert excess(PrivacyBudget(epsilon, 1e-8)) <= zero_excess(on.risk) * (1.0 + 1e-3)
 
 
 def test_half_of_the_data_sets_are_held_out():
