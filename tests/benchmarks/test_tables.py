@@ -123,6 +123,13 @@ def test_the_cost_of_width_is_a_geometric_mean_of_errors_on_the_training_rows():
     assert board.cost_of_width(DEFAULT, 1.0) == Ratio(1.0, 0.0)
 
 
+def test_the_excess_is_a_mean_over_splits_then_over_tables():
+    board = Board([outcome("a", excess=0.1), outcome("a", number=1, excess=0.3), outcome("b", excess=0.8)])
+    assert board.excess(DEFAULT, 1.0) == pytest.approx(0.5)
+    assert board.excess(DEFAULT, 1.0, tables=["a"]) == pytest.approx(0.2)
+    assert math.isnan(board.excess("ihm", 1.0))
+
+
 def everything(*, losses=LOSSES, wide=2.9):
     kept = [outcome(epsilon=epsilon, loss=0.9 * limit) for epsilon, limit in losses.items()]
     return [*kept, *(outcome(epsilon=e, widening=10.0, excess=0.01 * wide) for e in (1.0, 3.0))]

@@ -64,7 +64,7 @@ def tables(
     print_table(
         "Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], goal_rows(evaluation.goals)
     )
-    print_table("Mean loss of test R^2, and in brackets of predictions in range", *shown["losses"])
+    print_table("Mean loss of test R^2 (of predictions in range; excess error on the training rows)", *shown["losses"])
     print_table("Mean loss of test R^2 with ranges that are too wide", *shown["widths"])
     print_table("Test R^2 of least squares, and losses", *shown["tables"])
     typer.echo(f"{evaluation.seconds:.0f} s. Open {out / 'tables.html'}.")

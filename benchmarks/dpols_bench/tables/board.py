@@ -55,6 +55,15 @@ class Board:
         error = math.sqrt(math.fsum(mean.error**2 for mean in means)) / len(means)
         return Mean(math.fsum(mean.value for mean in means) / len(means), error)
 
+    def excess(self, method: str, epsilon: float, widening: float = 1.0, *, tables: Sequence[str] = ()) -> float:
+        """Return the mean excess error on the training rows over the target's variance: it is never negative.
+
+        A loss of test R^2 can be, where least squares overfits a heavy tail and noise or shrinkage does less so.
+        """
+        cells = [self.cell(name, method, epsilon, widening) for name in tables or self.tables]
+        means = [_mean([outcome.excess for outcome in cell]).value for cell in cells if cell]
+        return math.fsum(means) / len(means) if means else math.nan
+
     def cost_of_width(
         self, method: str, widening: float, epsilons: Sequence[float] = _WIDE_EPSILONS, *, tables: Sequence[str] = ()
     ) -> Ratio:

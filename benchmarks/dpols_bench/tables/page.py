@@ -33,8 +33,9 @@ def render(evaluation: "Evaluation") -> str:
         "<h2>Goals of the default</h2>",
         goal_table(evaluation.goals),
         "<h2>Mean loss of test R²</h2>",
-        "<p>Of raw predictions, and in brackets of those clipped to the range of the target; on all tables, and on "
-        "those that the default's constants were not chosen on.</p>",
+        "<p>Of raw predictions; in brackets of those clipped to the range of the target, and the excess error on the "
+        "training rows over the variance of the target, which is never negative. A loss of test R² is, where least "
+        "squares overfits. On all tables, and on those that the default's constants were not chosen on.</p>",
         _html(loss_headings(board), loss_rows(board)),
         "<h2>Ranges that are too wide</h2>",
         "<p>Mean loss of test R², and how many times as large the error on the training rows is: the geometric mean "
@@ -53,10 +54,10 @@ def loss_headings(board: Board) -> list[str]:
 
 
 def loss_rows(board: Board) -> list[list[str]]:
-    """Return the mean loss of each method by epsilon, of raw predictions and of those in range, on all and by half."""
+    """Return the mean loss of each method by epsilon, on all tables and on those held out."""
     halves = {"all": board.tables, "held out": board.held_out}
     return [
-        [name, title_of(name), half, *(_both(board, name, epsilon, tables) for epsilon in board.epsilons)]
+        [name, title_of(name), half, *(_losses(board, name, epsilon, tables) for epsilon in board.epsilons)]
         for half, tables in halves.items()
         for name in board.methods
         if tables
@@ -107,9 +108,10 @@ def title_of(name: str) -> str:
     return "diffprivlib, pure epsilon" if name == DIFFPRIVLIB else method(name).title
 
 
-def _both(board: Board, name: str, epsilon: float, tables: Sequence[str]) -> str:
+def _losses(board: Board, name: str, epsilon: float, tables: Sequence[str]) -> str:
     raw, in_range = (board.loss(name, epsilon, tables=tables, in_range=clipped).value for clipped in (False, True))
-    return f"{_short(raw)} ({_short(in_range)})"
+    training = board.excess(name, epsilon, tables=tables)
+    return f"{_short(raw)} ({_short(in_range)}; {_short(training)})"
 
 
 def _short(value: float, digits: int = 4) -> str:
