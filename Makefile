@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest paper score tables planted fuzz kill-ledger lint clean
+.PHONY: help demo test check test-oldest wheel-check paper score tables planted fuzz kill-ledger lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -17,8 +17,18 @@ demo: .venv/installed-demo ## fit a private regression and write what it gives t
 	$(BIN)/dpols demo --out demo-output
 
 test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
 	$(BIN)/pytest -q --doctest-modules --doctest-ignore-import-errors src
+
+CHECKED := tests/test_import_direction.py tests/test_layout.py tests/test_public_names.py \
+	tests/laws/test_law_reproducibility.py tests/laws/test_law_budget.py tests/laws/test_law_units.py \
+	tests/estimators/test_bad_input.py tests/report/test_report.py tests/storage tests/cli/test_fit.py
+
+check: lint .venv/installed-test ## lint, types and the tests that matter for most changes, in under a minute
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow" $(CHECKED)
+
+wheel-check: .venv/bin/python ## build the wheel, install it elsewhere without the repository, and use it
+	$(BIN)/python tests/wheel_smoke.py
 
 test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows
 	$(OLDEST_BIN)/pytest -q tests -m "not data and not extras"

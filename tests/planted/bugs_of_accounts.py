@@ -230,7 +230,7 @@ BUGS = (
         "a seeded result that passes for private",
         "sketch",
         Edit(
-            "sketching.py",
+            "report/sketch_report.py",
             "        return self.alarm is None\n",
             "        return True\n",
         ),
