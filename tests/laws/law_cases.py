@@ -124,18 +124,19 @@ def adaptive_ihm_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
 
 def whitened_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     d, of = plan.n_features, {name: values[trial] for name, values in fit.transcript.items()}
-    grams = [SymmetricGaussian(d, plan.gram_multiplier * limit**2) for limit in of["row_limits"]]
+    multipliers = plan.gram_multiplier, plan.second_gram_multiplier
+    grams = [SymmetricGaussian(d, m * limit**2) for m, limit in zip(multipliers, of["row_limits"], strict=True)]
     gradients = [Gaussian(d, plan.gradient_multiplier * limit) for limit in of["limits"]]
     warm_up, late = plan.warm_up, plan.late
     return [
-        Gaussian(3, plan.totals_multiplier * math.sqrt(3.0)),
+        Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
         grams[0],
         Gaussian(17, plan.length_multiplier),
         grams[1],
         *gradients[:warm_up],
-        Gaussian(47, plan.count_multiplier),
+        Gaussian(24, plan.count_multiplier),
         *gradients[warm_up:late],
-        Gaussian(47, plan.rise_multiplier),
+        Gaussian(24, plan.rise_multiplier),
         *gradients[late:],
     ]
 

@@ -8,8 +8,8 @@ BUGS = (
         "totals",
         Edit(
             "statistics/sums.py",
-            "root = math.ceil(math.sqrt(3.0) * SQUARE) if sums.exact else math.sqrt(3.0)",
-            "root = SQUARE if sums.exact else 1.0",
+            "root = math.ceil(math.sqrt(8.0) * SQUARE) if sums.exact else math.sqrt(8.0)",
+            "root = 2.0 * SQUARE if sums.exact else 2.0",
         ),
     ),
     Bug(
@@ -86,8 +86,9 @@ BUGS = (
         "gradients",
         Edit(
             "algorithms/whitened.py",
-            "path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))",
-            "path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier * 0.8))",
+            "            exact = whitened_gradient(white, theta, limit=path.limit)\n",
+            "            exact = whitened_gradient(white, theta, limit=1.2 * path.limit)\n"
+            "            exact = type(exact)(exact.value, exact.sensitivity / 1.2, exact.step)\n",
         ),
     ),
     Bug(
@@ -95,19 +96,18 @@ BUGS = (
         "counts of gradient lengths",
         Edit(
             "algorithms/whitened.py",
-            "            path.choose(counts, multiplier, edges, used)\n",
-            "            path.choose(exact_counts.value * exact_counts.step, multiplier, edges, used)\n",
+            "        path.choose(counts, choices[step], edges, known.used)\n",
+            "        path.choose(exact_counts.value * exact_counts.step, choices[step], edges, known.used)\n",
         ),
     ),
     Bug(
         "an exact value in the place of its release",
         "totals",
         Edit(
-            "algorithms/whitened.py",
-            "    sums = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier)\n",
-            "    channel.gaussian(totals(rows), multiplier=plan.totals_multiplier)\n"
-            "    exact = totals(rows)\n"
-            "    sums = np.repeat((exact.value.astype(float) * exact.step)[None], channel.trials, axis=0)\n",
+            "algorithms/whitening.py",
+            "features = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier).T\n",
+            "features = np.tile(totals(rows).value.astype(float) * totals(rows).step, (channel.trials, 1)).T\n"
+            "    channel.gaussian(totals(rows), multiplier=plan.totals_multiplier)\n",
         ),
     ),
     Bug(
@@ -120,7 +120,7 @@ BUGS = (
         "gradients",
         Edit(
             "algorithms/whitened.py",
-            "rest = 1.0 - _TOTALS - 2.0 * _GRAM - _LENGTHS - _COUNTS - _RISE",
+            "rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE",
             "rest = 1.0 - _TOTALS - _GRAM - _LENGTHS - _COUNTS - _RISE",
         ),
     ),

@@ -100,14 +100,11 @@ class FixedPointSpan:
         return to_limbs(steps.T @ self.rows)
 
     def totals(self) -> tuple[Array, ...]:
-        """Return in limbs the number of rows that are not zero, the sum of targets and that of squared norms."""
-        squares = np.einsum("ij,ij->i", self.rows, self.rows)
-        return to_limbs(np.array([SQUARE * (squares > 0.0).sum(), ONE * self.target.sum(), squares.sum()]))
-
-    def beyond(self, theta: Array, exponent: Array, limit: float) -> tuple[Array]:
-        """Return for each trial how many predictions exceed the limit in size, as (trials, 1)."""
-        size = np.abs(self.rows @ theta.T) * 2.0 ** -(exponent + BITS)
-        return ((size > limit).sum(axis=0)[:, None].astype(np.int64),)
+        """Return in limbs twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2, x."""
+        squares, y = np.einsum("ij,ij->i", self.rows, self.rows), self.target
+        first = [SQUARE * (squares > 0.0).sum(), y @ y, squares.sum()]
+        once = np.concatenate((first, ONE * self.rows.sum(axis=0)))
+        return to_limbs(np.concatenate(([2.0 * ONE * y.sum()], once)))
 
     def lengths(self, metric: Array, exponent: Array) -> Array:
         """Return |M'x| for every row x and trial, at most a few units in the last place too small.

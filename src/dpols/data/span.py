@@ -111,13 +111,10 @@ class Span:
         return (self.transposed_dot(residuals),)
 
     def totals(self) -> tuple[Array]:
-        """Return the number of rows that are not zero, the sum of targets and that of squared norms."""
+        """Return twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2 and x."""
         squares = self.squared_norms()
-        return (np.array([(squares > 0.0).sum(), self.target.sum(), squares.sum()]),)
-
-    def beyond(self, theta: Array, limit: float) -> tuple[Array]:
-        """Return for each trial how many predictions exceed the limit in size, as (trials, 1)."""
-        return ((np.abs(self.dot(theta)) > limit).sum(axis=0)[:, None].astype(np.float64),)
+        first = [2.0 * self.target.sum(), float((squares > 0.0).sum()), self.target @ self.target, squares.sum()]
+        return (np.concatenate((first, self.transposed_dot(np.ones((len(squares), 1)))[0])),)
 
     def lengths(self, metric: Array) -> Array:
         """Return |M'x| for every row x and trial, for ``metric`` of shape (trials, coordinates, coordinates)."""

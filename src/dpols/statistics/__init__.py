@@ -16,7 +16,6 @@ from .sums import (
     gram_with_target,
     norm_clipped_gradient,
     totals,
-    wild_count,
 )
 from .whitened import (
     WhitenedRows,
@@ -47,5 +46,4 @@ __all__ = [
     "whitened_gradient",
     "whitened_gradient_and_counts",
     "whitened_gram",
-    "wild_count",
 ]

@@ -108,23 +108,14 @@ def norm_clipped_gradient(rows: BoundedRows, theta: Array, *, norm_bound: float)
 
 @of_units
 def totals(rows: BoundedRows) -> Statistic:
-    """Return the number of rows that are not zero, the sum of targets and that of |x|^2, of shape (3,) for all trials.
+    """Return twice the sum of targets, then the number of rows that are not zero, and the sums of y^2, |x|^2 and x.
 
-    One row moves each of the three by at most 1, and so all together by at most the root of 3.
+    One row moves the first by at most 2, each of the next three by at most 1, and the last by a vector of norm at most
+    1: all together by at most the root of 8. The shape is (4 + d,), for all trials.
     """
     sums = _statistic(rows.total(call, "totals"), sensitivity=1.0)
-    root = math.ceil(math.sqrt(3.0) * SQUARE) if sums.exact else math.sqrt(3.0)
+    root = math.ceil(math.sqrt(8.0) * SQUARE) if sums.exact else math.sqrt(8.0)
     return Statistic(sums.value, root, sums.step)
-
-
-@of_units
-def wild_count(rows: BoundedRows, theta: Array, *, limit: float) -> Statistic:
-    """Return for each trial how many predictions x'theta exceed ``limit`` in size, (trials, 1).
-
-    One row moves the count by at most 1; the zero row has no prediction and is not counted.
-    """
-    (counts,) = rows.total(call, "beyond", *_point(rows, theta), limit, width=2 * len(theta))
-    return counted(rows, counts)
 
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:

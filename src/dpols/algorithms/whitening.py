@@ -1,0 +1,182 @@
+"""Coordinates in which rows look the same in every direction, from noisy sums and two noisy Gram matrices."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.rows import BoundedRows
+from ..mechanisms import Channel
+from ..statistics import WhitenedRows, length_counts, totals, whiten, whitened_gram
+from .base import Array
+
+DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
+UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, in units of the noise
+_ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram matrices
+_SHORTENED = (10.0, 0.01)  # rows that may be shortened in the second: in units of its noise, and as a share of all
+_LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
+_SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
+
+
+@dataclass(frozen=True)
+class WhiteningPlan:
+    """The public numbers of whitening."""
+
+    n_rows: int
+    n_features: int
+    noise: float  # multiplier of one release that takes the whole budget
+    totals_multiplier: float
+    gram_multiplier: float
+    second_gram_multiplier: float
+    length_multiplier: float
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the first release says of each trial."""
+
+    used: Array  # number of rows that are not zero
+    target: Array  # mean target; zero where noise hides it
+    target_rms: Array  # root mean square of targets about their mean, or about zero without an intercept
+    features: Array  # mean rows; zero where noise hides them
+    squares: Array  # mean squared norm
+
+
+@dataclass(frozen=True)
+class Space:
+    """Whitened coordinates v = M'x of each trial, with what the releases say of them."""
+
+    metric: Array  # M
+    values: Array  # of the second Gram matrix in these coordinates, where the damped curvature is 1
+    curvature: Array  # their positive part
+    rms: Array  # root mean square of |v|
+    inner: Array  # the second whitening alone, by which noise on its Gram matrix is seen
+    gram_noise: Array  # standard deviation of that noise
+    row_limits: Array  # lengths to which rows were shortened for the two matrices
+
+
+def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> Totals:
+    """Release the number of rows in use, and the sums of targets, of their squares, of rows and of squared norms."""
+    twice, count, targets, norms, *features = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier).T
+    noise = math.sqrt(8.0) * plan.totals_multiplier
+    used = np.where(plan.n_rows - count > _SEEN * noise, np.maximum(count, 1.0), float(plan.n_rows))
+
+    def mean(sums: Array, noise: float) -> Array:
+        return np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / used, -1.0, 1.0), 0.0)
+
+    def mean_square(sums: Array) -> Array:
+        return np.minimum(np.maximum(sums + 2.0 * noise, noise) / used, 1.0)  # rather too large
+
+    target = mean(0.5 * twice, 0.5 * noise) * (rows.row_map.constant is not None)
+    spread = np.sqrt(np.maximum(mean_square(targets) - target**2, noise / used))
+    means = np.stack([mean(each, noise) for each in features], axis=1)
+    return Totals(used, target, np.minimum(spread, 1.0), means, mean_square(norms))
+
+
+def release_space(rows: BoundedRows, plan: WhiteningPlan, channel: Channel, known: Totals) -> Space:
+    """Release two Gram matrices, the second in coordinates that the first gives."""
+    d, used = plan.n_features, known.used
+    metric, rms = _centred(rows, d, known)
+    first_limit = np.minimum(_norm(metric), _ROW_LIMIT * rms)
+    white = whiten(rows, metric)
+    spread = math.sqrt(2.0 * d) * plan.gram_multiplier  # operator norm of the noise at limit 1
+    gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
+    inner, values, damped = _inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
+    metric = metric @ inner
+    white = whiten(rows, metric)
+    limit = np.minimum(_norm(metric), _ROW_LIMIT * _rms(values, damped, used))
+    limit = _higher_limit(white, plan, channel, limit, used)
+    spread = math.sqrt(2.0 * d) * plan.second_gram_multiplier
+    gram = channel.symmetric_gaussian(whitened_gram(white, limit=limit), multiplier=plan.second_gram_multiplier)
+    inner, values, damped = _inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
+    return Space(
+        metric=metric @ inner,
+        values=values / damped,
+        curvature=np.maximum(values, 0.0) / damped,
+        rms=_rms(values, damped, used),
+        inner=inner,
+        gram_noise=plan.second_gram_multiplier * limit**2,
+        row_limits=np.stack((first_limit, limit), axis=1),
+    )
+
+
+def _centred(rows: BoundedRows, d: int, known: Totals) -> tuple[Array, Array]:
+    """Return coordinates in which features are centred at their means, and the root mean square length there.
+
+    The intercept is as long as the features, so that wide bounds, which leave the features short, do not let it decide
+    how much noise they get. Without an intercept the coordinates are those of the rows.
+    """
+    constant = rows.row_map.constant
+    if constant is None:
+        return np.eye(d)[None], np.sqrt(known.squares)
+    means = known.features[:, :-1]
+    centred = np.maximum(known.squares - constant**2 - np.square(means).sum(axis=1), 1e-3 * constant**2)
+    length = np.minimum(np.sqrt(centred), constant)
+    metric = np.repeat(np.eye(d)[None], len(means), axis=0)
+    metric[:, -1, :-1] = -means / constant
+    metric[:, -1, -1] = length / constant
+    return metric, np.sqrt(centred + length**2)
+
+
+def _inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tuple[Array, Array, Array]:
+    """Return what makes a damped Gram matrix the identity, its eigenvalues in units of damping, and these plus 1."""
+    d = gram.shape[-1]
+    floor = damping[:, None, None] * np.eye(d) + UNIT_ROWS * noise * metric.swapaxes(1, 2) @ metric
+    sizes, turn = np.linalg.eigh(floor)
+    to = turn / np.sqrt(sizes)[:, None, :]
+    values, basis = np.linalg.eigh(to.swapaxes(1, 2) @ gram @ to)
+    damped = np.maximum(values, 0.0) + 1.0
+    return to @ (basis / np.sqrt(damped)[:, None, :]), values, damped
+
+
+def _higher_limit(white: WhitenedRows, plan: WhiteningPlan, channel: Channel, limit: Array, used: Array) -> Array:
+    """Return the limit of rows at which few are shortened, from released counts of their lengths."""
+    longest = _norm(white.metric)
+    edges = np.vstack((np.zeros(len(used)), _LENGTH_EDGES[:, None] * limit))
+    counts = channel.gaussian(length_counts(white, edges=edges), multiplier=plan.length_multiplier)
+    in_noise, share = _SHORTENED
+    allowed = np.minimum(in_noise * math.sqrt(2.0 * plan.n_features) * plan.second_gram_multiplier, share * used)
+    higher = level_of(counts, edges, plan.length_multiplier, _SEEN, allowed, used, longest, plan.n_rows)
+    return np.minimum(longest, np.maximum(limit, higher))
+
+
+def _rms(values: Array, damped: Array, used: Array) -> Array:
+    """Return the root mean square length in new coordinates; the largest eigenvalue is a floor under noise."""
+    largest = np.maximum(values.max(axis=1), 0.0) / damped.max(axis=1)
+    return np.asarray(np.sqrt(np.maximum(np.maximum((values / damped).sum(axis=1), largest), 1e-12) / used))
+
+
+def _norm(metric: Array) -> Array:
+    """Return the length that a row of norm 1 can have."""
+    return np.asarray(np.linalg.norm(metric, 2, axis=(1, 2)))
+
+
+def level_of(
+    counts: Array, edges: Array, multiplier: float, margin: float, allowed: Array, used: Array, most: Array, n_rows: int
+) -> Array:
+    """Return where about ``allowed`` of the counted numbers lie above, by noisy counts between edges.
+
+    What lies above an edge is lowered by ``margin`` standard deviations of its noise. No number exceeds ``most``. Where
+    all rows are in use, what is not below an edge is above it, so that counts on both sides inform.
+    """
+    lower = edges.T
+    open_bins = lower < most[:, None]
+    counts = np.where(open_bins, counts, 0.0)
+    left = np.arange(1.0, len(edges))
+    right = _from_the_right(open_bins.astype(np.float64))
+    share = np.where((used == n_rows)[:, None], right / (left + right), 0.0)  # of what the counts below say
+    above = (1.0 - share) * _from_the_right(counts) + share * (n_rows - np.cumsum(counts, axis=1)[:, :-1])
+    above -= margin * multiplier * np.sqrt((1.0 - share) ** 2 * right + share**2 * left)
+    low = above <= allowed[:, None]
+    place = np.where(low.any(axis=1), low.argmax(axis=1), len(edges) - 2)
+    trial = np.arange(len(place))
+    level, before = lower[trial, place + 1], lower[trial, np.maximum(place, 1)]
+    over, under = above[trial, np.maximum(place - 1, 0)], above[trial, place]
+    inside = low.any(axis=1) & (place > 0)
+    part = np.where(inside, (over - allowed) / np.where(inside, over - under, 1.0), 1.0)
+    return np.asarray(np.where(inside, before ** (1.0 - part) * level**part, level))
+
+
+def _from_the_right(values: Array) -> Array:
+    """Return the sums of what stands right of each place but the last."""
+    return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1][:, 1:])
