@@ -48,7 +48,7 @@ def whitened_limit(X, y, plan, fit, trial):
         r = r0 - V @ points[-1]
         sizes = lengths * np.abs(r)
         gradients.append(V.T @ (r * np.minimum(1.0, limit / np.maximum(sizes, 1e-300))))
-        points.append(points[-1] + gradients[-1])
+        points.append(points[-1] + 0.75 * gradients[-1])
     start = plan.late if of["limits"][plan.late] > of["limits"][plan.late - 1] else plan.warm_up
     weights = [step + 1 if step >= start else 0 for step in range(plan.n_iterations)]
     closing = np.average(np.array(points[:-1]) + np.array(gradients), axis=0, weights=weights)

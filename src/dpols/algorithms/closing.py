@@ -8,11 +8,12 @@ from scipy.special import gammaincc
 from .base import Array
 from .whitening import DAMPING, Space
 
+STEP = 0.75  # of a gradient; rows that were shortened may make curvature larger than the Gram matrix says
 _PENALTIES = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  # ridge penalties to try in turn, in units of the damping
 _PESSIMISM, _BLIND = 0.6, 0.01  # curvature is taken to be overestimated by so much of the damping when noise is judged,
 # and by more where the public sizes say that the second Gram matrix is mostly noise
 _UNSEEN = 0.2  # of the damping, counted as curvature in every direction when a fit is compared with noise
-_ROW_LOSS = (2.0, 8.0)  # noise |theta|^2 over fitted energy: one unseen row loses at most |theta|^2
+_ROW_LOSS = (4.0, 16.0)  # noise |theta|^2 over fitted energy: one unseen row loses at most |theta|^2
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ def responses(weights: Array, curvature: Array, true: Array) -> tuple[Array, Arr
 
     The moment is an estimate of M'X'(y - X base); ``true`` is the curvature that data has, ``curvature`` the released.
     """
-    ahead = np.zeros_like(curvature)
+    ahead = np.zeros_like(curvature)  # weight of later points
     point, moment = [], []
     for weight in weights.T[::-1, :, None]:
-        moment.append(weight + (curvature - true) * ahead)
-        ahead = weight + (1.0 - true) * ahead
-        point.append(ahead)
+        point.append(weight + STEP * (1.0 - true) * ahead)
+        moment.append(weight + STEP * (curvature - true) * ahead)
+        ahead = weight + (1.0 - STEP * true) * ahead
     return np.array(point[::-1]), np.array(moment[::-1])
 
 

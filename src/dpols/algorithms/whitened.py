@@ -203,7 +203,7 @@ class _Path:
         self.points.append(self.point)
         self.gradients.append(gradient)
         self.limits.append(self.limit)
-        self.point = self.point + gradient
+        self.point = self.point + STEP * gradient
 
     def choose(self, counts: Array, multiplier: float, edges: Array, used: Array) -> None:
         """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
@@ -231,14 +231,14 @@ class _Path:
         gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
         limits = np.array(self.limits)
         variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
-        closing = point + gradient
+        closed = point + gradient
         scale = used * (self.limit / space.rms) ** 2
         # About the curvature over the noise of the second Gram matrix, from public numbers.
         sight = plan.n_rows / (4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
-        keep = kept(space, weights, variances, closing, scale, sight=sight, intercept=self.intercept)
+        keep = kept(space, weights, variances, closed, scale, sight=sight, intercept=self.intercept)
         if not self.intercept:
-            keep = against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closing), noise=plan.noise) @ keep
-        theta = self.base + np.einsum("tij,tjk,tk->ti", space.metric, keep, closing)
+            keep = against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
+        theta = self.base + np.einsum("tij,tjk,tk->ti", space.metric, keep, closed)
         to_point, to_moment = responses(weights, space.curvature, space.curvature)
         transcript = {
             "metric": space.metric,
@@ -250,7 +250,7 @@ class _Path:
             "used": used,
             "limits": limits.T,
             "point": point,
-            "closing": closing,
+            "closing": closed,
             "kept": keep,
             "moment": gradient + space.curvature * point,
             "noise_variance": (variances * to_point**2).sum(axis=0),

@@ -13,7 +13,7 @@ from .base import Array
 DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
 UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, in units of the noise
 _ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram matrices
-_SHORTENED = (10.0, 0.01)  # rows that may be shortened in the second: in units of its noise, and as a share of all
+_SHORTENED = (10.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
 _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
 
