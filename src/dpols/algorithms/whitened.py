@@ -30,7 +30,7 @@ from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import on_grid, whiten, whitened_gradient, whitened_gradient_and_counts
 from .base import Accounting, Array, Evidence, Fit
-from .closing import against_unseen_rows, kept, responses
+from .closing import STEP, against_unseen_rows, kept, responses
 from .options import one_of, plan_inputs, steps
 from .whitening import Space, WhiteningPlan, level_of, release_space, release_totals
 
