@@ -1,13 +1,11 @@
 """What a method of the evaluation is: an algorithm of the library, with options of its own."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
-from dpols.algorithms import ALGORITHMS
 from dpols.privacy import PrivacyBudget
 
 # Options that depend on public numbers: of the numbers of rows and of features, and the budget.
@@ -31,13 +29,12 @@ class Method:
     dashed: bool = False
     replaced: Mapping[str, Any] = field(
         default_factory=dict, repr=False
-    )  # names of the algorithm's module, for ablations
+    )  # names in modules of algorithms, for ablations
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Have the algorithm's module use what is replaced."""
-        if not self.replaced:
-            yield
-            return
-        with mock.patch.multiple(sys.modules[ALGORITHMS[self.algorithm].run.__module__], **self.replaced):
+        """Have the modules of the algorithm use what is replaced, by names such as ``whitened._FIRST``."""
+        with ExitStack() as stack:
+            for name, value in self.replaced.items():
+                stack.enter_context(mock.patch(f"dpols.algorithms.{name}", value))
             yield
