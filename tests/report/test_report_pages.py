@@ -103,7 +103,7 @@ def test_the_page_is_well_formed_and_asks_for_nothing():
     html = fit().to_html()
     page = Page(html)
     assert page.open == []
-    assert page.addresses == []
+    assert page.addresses == ["data:,"]  # an empty icon
     assert not re.search(r"url\(|@import|https?://", html)
     assert html.startswith("<!doctype html>")
 
@@ -120,7 +120,7 @@ def test_names_are_never_markup():
     page = Page(named.to_html())
     assert wild in page.text
     assert page.open == []
-    assert page.addresses == []
+    assert page.addresses == ["data:,"]  # an empty icon
     assert json.loads(page.data)["coefficients"][0]["name"] == wild
     (row,) = (line for line in named.to_markdown().splitlines() if "script" in line)
     assert re.sub(r"\\(.)", r"\1", row).startswith(f"| {wild} |")
