@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest paper score planted fuzz kill-ledger lint clean
+.PHONY: help demo test check test-oldest wheel-check paper score tables planted fuzz kill-ledger lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -17,8 +17,18 @@ demo: .venv/installed-demo ## fit a private regression and write what it gives t
 	$(BIN)/dpols demo --out demo-output
 
 test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
 	$(BIN)/pytest -q --doctest-modules --doctest-ignore-import-errors src
+
+CHECKED := tests/test_import_direction.py tests/test_layout.py tests/test_public_names.py \
+	tests/laws/test_law_reproducibility.py tests/laws/test_law_budget.py tests/laws/test_law_units.py \
+	tests/estimators/test_bad_input.py tests/report/test_report.py tests/storage tests/cli/test_fit.py
+
+check: lint .venv/installed-test ## lint, types and the tests that matter for most changes, in under a minute
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow" $(CHECKED)
+
+wheel-check: .venv/bin/python ## build the wheel, install it elsewhere without the repository, and use it
+	$(BIN)/python tests/wheel_smoke.py
 
 test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows
 	$(OLDEST_BIN)/pytest -q tests -m "not data and not extras"
@@ -28,6 +38,9 @@ paper: .venv/installed-test ## repeat the paper's evaluation: tables, figures an
 
 score: .venv/installed-test ## score the methods over data sets and epsilons, results in scores/
 	$(BIN)/dpols-bench score --out scores
+
+tables: .venv/installed-test .venv-diffprivlib/installed ## fit public tables as people have them, results in table-results/
+	$(BIN)/dpols-bench tables --diffprivlib .venv-diffprivlib/bin/python --out table-results
 
 planted: .venv/installed-test ## plant known mistakes in copies of the source: the tests must find each
 	$(BIN)/python tests/planted
@@ -44,7 +57,7 @@ lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/mypy
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .venv-oldest demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-diffprivlib demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -53,12 +66,15 @@ clean: ## remove everything that the other targets made
 .venv-oldest/bin/python:
 	$(PYTHON) -m venv .venv-oldest
 
+.venv-diffprivlib/bin/python:
+	$(PYTHON) -m venv .venv-diffprivlib
+
 # One environment, three stamps: each target installs only what it needs on top of what is there.
 .venv/installed-demo: EXTRAS := files,plots,cli
 .venv/installed-test: EXTRAS := all,test
 .venv/installed-lint: EXTRAS := all,test,lint
 .venv/installed-test .venv/installed-lint: BESIDE := -e benchmarks
-.venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml | .venv/bin/python
+.venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
 	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]' $(BESIDE)
 	@touch $@
 
@@ -67,4 +83,9 @@ LOWER_BOUNDS := import tomllib; project = tomllib.load(open("pyproject.toml", "r
 
 .venv-oldest/installed: pyproject.toml | .venv-oldest/bin/python
 	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest hypothesis mpmath
+	@touch $@
+
+# diffprivlib does not work with newer versions of scikit-learn, so it has an environment of its own.
+.venv-diffprivlib/installed: | .venv-diffprivlib/bin/python
+	.venv-diffprivlib/bin/python $(PIP_INSTALL) diffprivlib==0.6.6 scikit-learn==1.5.2 numpy==2.2.6
 	@touch $@

@@ -8,7 +8,7 @@ SOURCE = TESTS.parent / "src" / "dpols"
 # What is not of one module: laws over all methods, pages, commands of the laboratory, mistakes, odd inputs.
 APART = {"laws", "docs", "benchmarks", "planted", "fuzz"}
 # About the project as a whole.
-WHOLE = {"import_direction", "layout", "public_names", "readme"}
+WHOLE = {"import_direction", "layout", "public_names", "readme", "system_bits"}
 
 
 def modules() -> set[str]:

@@ -6,10 +6,9 @@ numbers are exactly rounded draws on a declared grid, and the cost is certified 
 from the released rows costs nothing further.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
@@ -35,9 +34,9 @@ from .privacy import (
 )
 from .privacy.certificate import certify
 from .randomness import Bits, Witness, streams
-from .report import ReleaseLine, release_lines
-from .report.alarm import alarm_of, not_private_in_short
-from .report.privacy_report import _ARITHMETIC, _RELATIONS, ROWS_ARE_PROTECTED, _folded, origin_in_words
+from .report import release_lines
+from .report.alarm import not_private_in_short
+from .report.sketch_report import SketchReport
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -263,86 +262,6 @@ class PrivateSketch:
         if isinstance(column, int | np.integer) and 0 <= column < len(names):
             return int(column)
         raise ParameterError(f"target={column!r} is not a column of the sketch; the columns are {list(names)}.")
-
-
-@dataclass(frozen=True)
-class SketchReport:
-    """Asked, spent, released and assumed."""
-
-    arithmetic: str
-    seeded: bool
-    relation: str
-    asked: PrivacyBudget
-    spent_epsilon: float
-    certified_delta: float
-    n_rows: int
-    columns: tuple[str, ...]
-    sketch_rows: int
-    grid: float
-    shift: float
-    lines: tuple[ReleaseLine, ...]
-    bounds: tuple[tuple[str, str], ...]
-    assumed_public: tuple[str, ...]
-    bounds_origin: str = "declared"
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """Every release, as recorded while it was made; `dpols.privacy.epsilon_of` recomputes the cost."""
-        return tuple(line.release for line in self.lines for _ in range(line.times))
-
-    @property
-    def private(self) -> bool:
-        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
-        return self.alarm is None
-
-    @property
-    def alarm(self) -> str | None:
-        """Why the sketch is not private, None where it is."""
-        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def to_text(self) -> str:
-        """Return the report as plain text of at most 100 columns."""
-        lines = ["Privacy report of a sketch", "=========================="]
-        if self.alarm is not None:
-            lines.insert(0, self.alarm)
-        lines += [
-            f"Arithmetic     {_ARITHMETIC[self.arithmetic]}",
-            f"Asked          epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}",
-            f"Spent          epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases",
-            f"Certified      delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic",
-            f"Protects       {ROWS_ARE_PROTECTED}",
-            f"Neighbours     {self.relation}: {_RELATIONS[self.relation]}",
-            f"Data           {self.n_rows} rows, {len(self.columns)} columns",
-            f"Sketch         {self.sketch_rows} rows, in multiples of {self.grid:.6g} of the largest row norm",
-            f"Shift          {self.shift:.6g} squared row norms were added to the diagonal of X'X",
-            "",
-            "Releases",
-        ]
-        width = max(len(line.what) for line in self.lines)
-        lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
-        lines += ["", origin_in_words(self.bounds_origin)]
-        width = max(len(name) for name, _ in self.bounds)
-        lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
-        lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public)]
-        return "\n".join(part for line in lines for part in _folded(line))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        data["asked"] = asdict(self.asked)
-        data["columns"] = list(self.columns)
-        data["lines"] = [line.to_dict() for line in self.lines]
-        data["bounds"] = [list(pair) for pair in self.bounds]
-        data["assumed_public"] = list(self.assumed_public)
-        data["private"] = self.private
-        return data
-
-    def to_json(self) -> str:
-        """Return the report as JSON."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 
 @dataclass(frozen=True)

@@ -189,8 +189,9 @@ def test_a_run_that_costs_more_than_was_asked_returns_nothing(monkeypatch):
 def test_many_coefficients_fall_back_to_floating_point_with_a_warning():
     X = np.random.default_rng(0).uniform(-0.01, 0.01, (300, 130))
     model = PrivateLinearRegression(1.0, 1e-6, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False)
-    with pytest.warns(ArithmeticWarning, match="130 coefficients"):
+    with pytest.warns(ArithmeticWarning, match="130 coefficients") as warned:
         model.fit(X, X[:, 0])
+    assert [warning.filename for warning in warned] == [__file__]  # the line that calls fit
     assert model.privacy_report_.arithmetic == "float"
 
 

@@ -16,6 +16,7 @@ from .paper import paper
 from .planning import planning
 from .scale import scale
 from .score import score
+from .tables import tables
 
 bench = typer.Typer(
     name="dpols-bench", help="Benchmarks of dpols.", invoke_without_command=True, pretty_exceptions_enable=False
@@ -54,6 +55,7 @@ bench.command()(planning)
 bench.command()(coverage)
 bench.command()(scale)
 bench.command()(score)
+bench.command()(tables)
 
 
 def _measure(

@@ -134,6 +134,17 @@ class Board:
         harms = {place: harm for place, harm in found.items() if harm is not None}
         return max(harms.items(), key=lambda item: item[1]) if harms else None
 
+    def mean_share(self, one: Contender, places: Iterable[Place], *, in_range: bool = False) -> float:
+        """Return the mean excess risk in units of the mean squared target: an arithmetic mean over cells.
+
+        The excess of predictions in range can be negative, so that they have no geometric mean.
+        """
+        means = self.in_range if in_range else self.means
+        found = [
+            means[one, place].value / self.references[place].mean_square for place in places if (one, place) in means
+        ]
+        return math.fsum(found) / len(found) if found else math.nan
+
     def against_stored(self, one: Contender) -> dict[Place, Ratio]:
         """Return the ratios to the stored reference, but for cells where both are next to predicting zero."""
         return {

@@ -21,7 +21,7 @@ from ..paper.summary import summarise
 from ..paper.tables import save_json, save_table
 from .board import Board, Groups, Place, Reference, goals
 from .contenders import CONTENDERS, Contender
-from .references import mean_square_of_target, ridge_oracle_excess, shaped_oracle_excess, zero_excess
+from .references import mean_square_of_target, ridge_oracle_excess, shaped_oracle, zero_excess
 from .stored import adaptive_scores
 
 TRIALS, QUICK_TRIALS = 200, 8
@@ -179,12 +179,13 @@ def _read(
             continue
         n, d = on.data.features.shape
         sizes[name] = n, d
+        shaped = shaped_oracle(on.data, on.risk)
         for epsilon in settings.epsilons:
             budget = PrivacyBudget(epsilon, 1.0 / n**2)
             references[name, epsilon] = Reference(
                 zero=zero_excess(on.risk),
                 ridge_oracle=ridge_oracle_excess(on.risk, budget),
-                shaped_oracle=shaped_oracle_excess(on.risk, budget),
+                shaped_oracle=shaped(budget),
                 mean_square=mean_square_of_target(on.risk),
                 stored=adaptive_scores().get((name, epsilon)),
             )

@@ -1,15 +1,23 @@
 """What a fit is compared with besides other methods: predicting zero, and curators who know almost everything."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from dpols.data.threads import map_blocks
 from dpols.privacy import PrivacyBudget
 from dpols.privacy.gaussian import gaussian_multiplier
 
+from ..paper.preprocessing import Prepared
 from ..paper.risk import Risk
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 _PENALTIES = np.exp(np.linspace(-25.0, 20.0, 451))
+_SHAPES = np.geomspace(1e-7, 1e8, 121)  # fewer, since each needs products with all rows
+_BLOCK = 1 << 13
 
 
 def zero_excess(risk: Risk) -> float:
@@ -30,28 +38,44 @@ def ridge_oracle_excess(risk: Risk, budget: PrivacyBudget) -> float:
     return float(errors.sum(axis=1).min() / risk.n)
 
 
-def shaped_oracle_excess(risk: Risk, budget: PrivacyBudget) -> float:
-    """Return the expected excess risk of one noisy gradient whose noise has the best shape, where X'X is known.
+def shaped_oracle(data: Prepared, risk: Risk) -> Callable[[PrivacyBudget], float]:
+    """Return the expected excess risk, by budget, of one noisy gradient whose noise has the best shape.
 
-    Let A = X'X with eigenvalues a_j, and p > 0. In the coordinates v = (A + p I)^(-1/2) x the rows have the mean
-    squared length d_p / n, where d_p = tr A (A + p I)^-1. If each row had just that length and a residual of R, the
-    root mean square, then its gradient v r would have the length C = R sqrt(d_p / n), nothing would be clipped, and a
-    Gaussian mechanism with multiplier m would add noise of standard deviation m C to every coordinate of the sum: a
-    covariance of m^2 C^2 (A + p I) in the coordinates of x. Ridge regression with the penalty p turns noise z on X'y
-    into (A + p I)^-1 z, whose expected contribution to the loss is
-    tr A (A + p I)^-1 m^2 C^2 (A + p I) (A + p I)^-1 = m^2 C^2 d_p = m^2 R^2 d_p^2 / n: no condition number. The penalty
-    itself costs sum_j a_j (p theta_j / (a_j + p))^2. R is that of the residuals of this ridge regression without noise,
-    whose sum of squares is the loss of least squares plus the cost of the penalty. The best p is taken.
+    The curator knows A = X'X with eigenvalues a_j, and how large gradients are. For a penalty p > 0, rows become
+    v = (A + p I)^(-1/2) x, and their residuals r are those of ridge regression with this penalty. Let C be the largest
+    |v| |r|: nothing is clipped, so there is no bias by clipping. A Gaussian mechanism with multiplier m adds noise of
+    standard deviation m C to every coordinate of the sum of v r, that is of covariance m^2 C^2 (A + p I) to X'r. Ridge
+    regression turns noise z on X'r into (A + p I)^-1 z, whose expected contribution to the loss is
+    tr A (A + p I)^-1 m^2 C^2 (A + p I) (A + p I)^-1 = m^2 C^2 d_p, where d_p = tr A (A + p I)^-1. The penalty itself
+    costs sum_j a_j (p theta_j / (a_j + p))^2. The best p of a grid is taken.
 
-    A reference rather than a lower bound: rows have unequal lengths and residuals, which costs a method that clips
-    nothing, and helps one that clips well.
+    The mean of |v|^2 is d_p / n. Where all rows are alike, with residuals of one size R, C^2 is R^2 d_p / n, and the
+    cost of privacy is m^2 R^2 d_p^2 / n, in which no condition number occurs.
+
+    A reference rather than a lower bound: clipping the largest gradients can cost less than it saves.
     """
     eigenvalues = risk.singular**2
-    left = _PENALTIES[:, None] / (eigenvalues + _PENALTIES[:, None])  # what the penalty leaves out of each direction
+    left = _SHAPES[:, None] / (eigenvalues + _SHAPES[:, None])  # what the penalty leaves out of each direction
     bias = np.square(left * risk.target_coordinates).sum(axis=1)
-    effective = (1.0 - left).sum(axis=1)
-    noise = (gaussian_multiplier(budget) * effective) ** 2 * (risk.loss + bias) / risk.n**2
-    return float((bias + noise).min() / risk.n)
+    theta = (1.0 - left) * risk.target_coordinates / risk.singular
+    largest = _largest_squared_gradients(data, risk.rotation, 1.0 / (eigenvalues + _SHAPES[:, None]), theta)
+    noise = largest * (1.0 - left).sum(axis=1)
+
+    def excess(budget: PrivacyBudget) -> float:
+        return float((bias + gaussian_multiplier(budget) ** 2 * noise).min() / risk.n)
+
+    return excess
+
+
+def _largest_squared_gradients(data: Prepared, rotation: Array, weights: Array, theta: Array) -> Array:
+    """Return the largest |v|^2 r^2 for each row of weights and coefficients, both in the eigenbasis."""
+
+    def largest(start: int) -> Array:
+        rows = data.features[start : start + _BLOCK] @ rotation.T
+        residuals = data.target[start : start + _BLOCK, None] - rows @ theta.T
+        return np.asarray((np.square(rows) @ weights.T * np.square(residuals)).max(axis=0))
+
+    return np.asarray(np.max(list(map_blocks(largest, range(0, len(data.target), _BLOCK))), axis=0))
 
 
 def mean_square_of_target(risk: Risk) -> float:

@@ -92,7 +92,7 @@ def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arit
         f"arithmetic='auto' falls back to floating point, private in the real-number model only: {reason}. "
         "Pass arithmetic='float' to accept this, or arithmetic='exact' to insist.",
         ArithmeticWarning,
-        stacklevel=4,
+        stacklevel=5,  # the line that calls fit
     )
     return "float"
 

@@ -1,5 +1,6 @@
 """Standard errors, intervals and summaries, from what a fit released."""
 
-from .intervals import Estimate, Inference, infer, on_powers
+from .from_releases import infer
+from .intervals import Estimate, Inference, on_powers
 
 __all__ = ["Estimate", "Inference", "infer", "on_powers"]

@@ -19,7 +19,7 @@ from .alarm import alarm_of
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine, coefficient_from, estimate_from
 
 _MOST_TIMES = 10**6  # releases are listed one by one
-_RELATIONS = {
+RELATIONS = {
     "zero-out": "one row is replaced by a row of zeros, or back; the number of rows is public",
     "replace-one": "one row is replaced by any other row; the number of rows is public",
 }
@@ -32,7 +32,7 @@ _ORIGINS = {
     "paid": "Bounds that this fit paid for, private quantiles",
     "data": "Bounds READ FROM THE DATA",
 }
-_ARITHMETIC = {
+ARITHMETIC = {
     "exact": "exact: the guarantee holds of the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
 }
@@ -142,13 +142,13 @@ class PrivacyReport:
     @property
     def arithmetic_in_words(self) -> str:
         """The arithmetic of the run and what it means for the guarantee."""
-        return _ARITHMETIC.get(self.arithmetic, self.arithmetic)
+        return ARITHMETIC.get(self.arithmetic, self.arithmetic)
 
     @property
     def relation_in_words(self) -> str:
         """The neighbouring relation and which data sets it speaks of."""
         if self.unit is None:
-            return f"{self.relation}: {_RELATIONS[self.relation]}"
+            return f"{self.relation}: {RELATIONS[self.relation]}"
         instead = "rows of zeros, or back" if self.relation == "zero-out" else "any other rows"
         return (
             f"{self.relation} of whole units: all rows of one {self.unit} are replaced by {instead}; the number of "
@@ -184,11 +184,8 @@ class PrivacyReport:
             "",
             "Releases",
         ]
-        width = max((len(line.what) for line in self.lines), default=0)
-        lines += [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in self.lines]
-        lines += ["", self.bounds_in_words]
-        width = max((len(name) for name, _ in self.bounds), default=0)
-        lines += [f"  {name:<{width}}  {text}" for name, text in self.bounds]
+        lines += releases_as_text(self.lines)
+        lines += ["", self.bounds_in_words, *bounds_as_text(self.bounds)]
         lines += ["", "Assumed public", *(f"  - {item}" for item in self.assumed_public)]
         if self.estimates:
             lines += ["", "Coefficients with standard errors and 95% intervals"]
@@ -207,7 +204,7 @@ class PrivacyReport:
         lines.append(f"  {NOISE_MEANING}")
         lines += ["", f"Verdict        {self.verdict}", f"               {self.verdict_reason}"]
         lines += ["", "Advice", *(f"  - {item}" for item in self.advice)] if self.advice else []
-        return "\n".join(part for line in lines for part in _folded(line))
+        return "\n".join(part for line in lines for part in folded(line))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
@@ -256,6 +253,18 @@ def origin_in_words(bounds_origin: str) -> str:
     return f"{_ORIGINS[bounds_origin]}; values outside are clipped"
 
 
+def releases_as_text(lines: Sequence[ReleaseLine]) -> list[str]:
+    """Return releases line by line, one column under another."""
+    width = max((len(line.what) for line in lines), default=0)
+    return [f"  {line.times:>4} x {line.what:<{width}}  {line.describe()}" for line in lines]
+
+
+def bounds_as_text(bounds: Sequence[tuple[str, str]]) -> list[str]:
+    """Return bounds line by line, one column under another."""
+    width = max((len(name) for name, _ in bounds), default=0)
+    return [f"  {name:<{width}}  {text}" for name, text in bounds]
+
+
 def release_lines(names: Sequence[str], releases: Sequence[Release]) -> tuple[ReleaseLine, ...]:
     """Group equal releases under their names, in the order in which they first occur."""
     counted: dict[tuple[str, Release], int] = {}
@@ -264,7 +273,7 @@ def release_lines(names: Sequence[str], releases: Sequence[Release]) -> tuple[Re
     return tuple(ReleaseLine(what, release, times) for (what, release), times in counted.items())
 
 
-def _folded(line: str) -> list[str]:
+def folded(line: str) -> list[str]:
     """Return a line of text in parts of at most 100 columns, under where its text begins."""
     label = re.match(r"[A-Z][A-Za-z ]+? {2,}| +", line)
     return (
@@ -298,7 +307,7 @@ def _origin(value: Any) -> str:
 
 
 def _relation(value: Any) -> str:
-    if text(value) not in _RELATIONS:
+    if text(value) not in RELATIONS:
         raise ValueError(f"{value!r} is not a neighbouring relation")
     return str(value)
 

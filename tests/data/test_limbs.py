@@ -1,0 +1,58 @@
+"""Sums in two limbs are the sums of the whole numbers, however many rows there are."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpols import Bounds
+from dpols.data import ArraySource, BoundedRows
+from dpols.data.fixed_point import from_limbs, to_limbs
+from dpols.data.source import Total
+from dpols.statistics import counts_and_moments, gram, gram_with_target
+
+products = st.integers(-(2**53), 2**53).map(float)
+
+
+@given(values=st.lists(products, min_size=1, max_size=6), times=st.integers(1, 2**31 - 1))
+def test_limbs_that_are_added_many_times_stand_for_the_sum(values, times):
+    high, low = to_limbs(np.array(values))
+    found = from_limbs(high * times, low * times)
+    assert [int(value) for value in found] == [int(value) * times for value in values]
+
+
+@pytest.mark.parametrize("exponent", [28, 29, 30])
+@pytest.mark.parametrize("below", [-1, 0, 1])
+def test_limbs_at_the_border_of_64_bits(exponent, below):
+    high, low = np.array([(1 << exponent) + below, -(1 << exponent) - below]), np.array([0, (1 << 62) - 1])
+    assert [int(v) for v in from_limbs(high, low)] == [int(h) * 2**32 + int(v) for h, v in zip(high, low, strict=True)]
+
+
+class Repeated:
+    """A table whose rows stand in it so many times."""
+
+    columns, n_features = None, 2
+
+    def __init__(self, X, y, times):
+        self.source, self.times, self.n_rows = ArraySource(X, y), times, len(y) * times
+
+    def total(self, kernel, *args):
+        total = self.source.total(kernel, *args)
+        return Total(tuple(value * self.times for value in total.values), self.n_rows)
+
+
+@pytest.mark.parametrize("times", [1, 2**20, 2**22, 2**23, 2**26, 2**30])
+@pytest.mark.parametrize("statistic", [gram, gram_with_target, "moments"], ids=["gram", "with target", "moments"])
+def test_statistics_of_many_rows_are_multiples_of_those_of_a_few(statistic, times):
+    X, y = np.array([[1.0, 0.0], [0.6, -0.8], [-1.0, 0.0]]), np.array([1.0, -1.0, -0.25])
+    row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
+
+    def of(source):
+        rows = BoundedRows(source, row_map, "raise", "exact")
+        if statistic == "moments":
+            return counts_and_moments(rows, np.zeros((1, 2)), edges=np.array([0.0, 0.5]))[1]
+        return statistic(rows)
+
+    few, many = of(ArraySource(X, y)), of(Repeated(X, y, times))
+    assert (many.value.astype(object) == few.value.astype(object) * times).all()
+    assert (many.sensitivity, many.step) == (few.sensitivity, few.step)

@@ -1,0 +1,48 @@
+"""A report is charged to a ledger only if the entry that it names is there, counts, and has its releases."""
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols.privacy import GaussianRelease
+from dpols.verification import verify_report
+
+BOUNDS = Bounds(x_norm=1.0, y_abs=1.0)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return BudgetLedger(tmp_path / "ledger", epsilon=5.0, delta=1e-4)
+
+
+@pytest.fixture
+def report(ledger):
+    X = np.linspace(-1.0, 1.0, 60)[:, None]
+    model = PrivateLinearRegression(0.5, 1e-6, BOUNDS, method="adassp", ledger=ledger)
+    return model.fit(X, X[:, 0]).privacy_report_
+
+
+def charged(report, ledger, entry=None):
+    """Whether a report is found to be charged, were the entry that it names another one."""
+    data = report.to_dict() | ({} if entry is None else {"ledger_entry": entry.identity})
+    (finding,) = (each for each in verify_report(data, ledger=ledger) if each.what == "charged to the ledger")
+    return finding.holds
+
+
+def test_the_entry_of_the_fit_pays_for_it(report, ledger):
+    assert charged(report, ledger)
+
+
+def test_an_entry_counts_until_it_is_void(report, ledger):
+    entry = ledger.reserve([report.releases], what="the same releases")
+    assert charged(report, ledger, entry)
+    ledger.void(entry, why="nothing was released")
+    assert not charged(report, ledger, entry)
+
+
+def test_an_entry_of_other_releases_does_not_pay(report, ledger):
+    assert not charged(report, ledger, ledger.add(GaussianRelease(50.0), what="mean"))
+
+
+def test_an_entry_of_another_ledger_does_not_pay(report, ledger, tmp_path):
+    assert not charged(report, BudgetLedger(tmp_path / "other", epsilon=5.0, delta=1e-4))

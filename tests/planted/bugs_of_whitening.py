@@ -1,0 +1,127 @@
+"""Mistakes in whitened descent: in its sums, its lengths and its limits."""
+
+from editing import Bug, Edit
+
+BUGS = (
+    Bug(
+        "sensitivity of several numbers that is that of one",
+        "totals",
+        Edit(
+            "statistics/sums.py",
+            "root = math.ceil(math.sqrt(3.0) * SQUARE) if sums.exact else math.sqrt(3.0)",
+            "root = SQUARE if sums.exact else 1.0",
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "gradients in floating point",
+        Edit(
+            "data/span.py",
+            "return self.transposed_dot(np.clip(residuals, -level, level, out=residuals))",
+            "return self.transposed_dot(residuals)",
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "gradients in exact arithmetic",
+        Edit("data/fixed_point.py", "steps = np.clip(residuals, -level, level, out=residuals)", "steps = residuals"),
+    ),
+    Bug(
+        "no shortening",
+        "rows in floating point",
+        Edit(
+            "data/span.py",
+            "share = np.minimum(1.0, limit / np.maximum(lengths, _TINY))",
+            "share = np.ones((len(lengths), len(limit)))",
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "rows in exact arithmetic",
+        Edit("data/fixed_point.py", "np.where(lengths <= limit, 1.0,", "np.where(lengths >= 0.0 * limit, 1.0,"),
+    ),
+    Bug(
+        "rounding that exceeds the sensitivity",
+        "levels rounded to the nearest",
+        Edit("data/fixed_point.py", "level = np.floor(limit", "level = np.rint(0.5 + limit"),
+    ),
+    Bug(
+        "rounding that exceeds the sensitivity",
+        "rows rounded to the nearest",
+        Edit(
+            "data/fixed_point.py",
+            "np.maximum(limit - slack, 0.0) * _DOWN / lengths",
+            "np.maximum(limit, 0.0) * _DOWN / lengths",
+        ),
+        Edit("data/fixed_point.py", "np.trunc(self.rows * share[:, None])", "np.rint(self.rows * share[:, None])"),
+    ),
+    Bug(
+        "rounding that exceeds the sensitivity",
+        "steps of the product with the metric left out",
+        Edit("statistics/whitened.py", "SQUARE + math.isqrt(d) + 1", "SQUARE - 2.0**20"),
+    ),
+    Bug(
+        "what a row adds depends on its place",
+        "length by a sum over the columns",
+        Edit(
+            "data/fixed_point.py",
+            "        squares = products[0].copy()\n"
+            "        for column in products[1:]:\n"
+            "            squares += column\n",
+            "        rows = np.ascontiguousarray(products.T)\n"
+            "        squares = rows.sum(axis=1) if len(rows) % 2 else products.sum(axis=0)\n",
+        ),
+    ),
+    Bug(
+        "the limit of another metric",
+        "squared limit not squared",
+        Edit(
+            "statistics/whitened.py",
+            "Statistic(inside / np.square(limit)[:, None, None], 1.0, np.square(limit))",
+            "Statistic(inside / np.square(limit)[:, None, None], 1.0, np.square(limit) * np.minimum(limit, 1.0))",
+        ),
+    ),
+    Bug(
+        "the limit of another step",
+        "gradients",
+        Edit(
+            "algorithms/whitened.py",
+            "path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))",
+            "path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier * 0.8))",
+        ),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "counts of gradient lengths",
+        Edit(
+            "algorithms/whitened.py",
+            "            path.choose(counts, multiplier, edges, used)\n",
+            "            path.choose(exact_counts.value * exact_counts.step, multiplier, edges, used)\n",
+        ),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "totals",
+        Edit(
+            "algorithms/whitened.py",
+            "    sums = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier)\n",
+            "    channel.gaussian(totals(rows), multiplier=plan.totals_multiplier)\n"
+            "    exact = totals(rows)\n"
+            "    sums = np.repeat((exact.value.astype(float) * exact.step)[None], channel.trials, axis=0)\n",
+        ),
+    ),
+    Bug(
+        "a unit charged as one row",
+        "rows in whitened coordinates",
+        Edit("statistics/whitened.py", "return self.bounded.rows_per_unit", "return 1"),
+    ),
+    Bug(
+        "shares of the budget that add up to more than the whole",
+        "gradients",
+        Edit(
+            "algorithms/whitened.py",
+            "rest = 1.0 - _TOTALS - 2.0 * _GRAM - _LENGTHS - _COUNTS - _RISE",
+            "rest = 1.0 - _TOTALS - _GRAM - _LENGTHS - _COUNTS - _RISE",
+        ),
+    ),
+)

@@ -1,0 +1,83 @@
+"""What a user installs works without the repository: build the wheel, install it into a fresh environment, use it.
+
+Run it as ``python tests/wheel_smoke.py`` (``make wheel-check``); it takes a minute, most of it for pip.
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
+
+PROJECT = Path(__file__).parents[1]
+EXTRAS = "cli,files,plots"  # what `dpols demo` needs
+FIT = """
+import numpy as np
+import dpols
+
+x = np.linspace(-1, 1, 20_000)[:, None]
+bounds = dpols.Bounds(features=[(-1, 1)], target=(-3, 5))
+model = dpols.PrivateLinearRegression(epsilon=1.0, delta=1e-6, bounds=bounds).fit(x, 1 + 2 * x[:, 0])
+assert abs(model.coef_[0] - 2) < 0.5, model.coef_
+assert model.privacy_report_.private
+print(dpols.__file__)
+"""
+
+
+def main() -> None:
+    """Build, look inside, install and use; the first thing that is wrong ends it."""
+    with TemporaryDirectory(prefix="dpols-wheel-") as name:
+        folder = Path(name)
+        wheel = build(folder)
+        check_content(wheel)
+        binaries = install(folder / "environment", wheel)
+        use(binaries, folder)
+    print("the wheel works")
+
+
+def build(folder: Path) -> Path:
+    """Return the wheel of the project."""
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(PROJECT), cwd=folder)
+    (wheel,) = folder.glob("dpols-*.whl")
+    return wheel
+
+
+def check_content(wheel: Path) -> None:
+    """Make sure that the product alone is inside."""
+    names = ZipFile(wheel).namelist()
+    others = [name for name in names if not name.startswith("dpols/") and ".dist-info/" not in name]
+    if others or "dpols/py.typed" not in names:
+        raise SystemExit(f"{wheel.name} holds {others or 'no py.typed'}")
+
+
+def install(folder: Path, wheel: Path) -> Path:
+    """Install the wheel into a new environment and return the folder of its commands."""
+    venv.create(folder, with_pip=True)
+    binaries = folder / "bin"
+    run(str(binaries / "python"), "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]", cwd=folder)
+    return binaries
+
+
+def use(binaries: Path, folder: Path) -> None:
+    """Fit a model in Python and run the demonstration, both from the environment and from nowhere near the source."""
+    found = run(str(binaries / "python"), "-c", FIT, cwd=folder)
+    if not Path(found.strip()).is_relative_to(folder):
+        raise SystemExit(f"the fit used {found.strip()}, not what was installed")
+    run(str(binaries / "dpols"), "demo", "--out", "demo", cwd=folder)
+    if not (folder / "demo" / "model.json").is_file():
+        raise SystemExit("dpols demo left no model")
+
+
+def run(*command: str, cwd: Path) -> str:
+    """Run a command away from the project and return what it printed."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command[:4])} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
