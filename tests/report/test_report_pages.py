@@ -136,19 +136,6 @@ def test_the_best_attack_on_the_releases_is_no_better_than_what_is_promised(chan
     assert float(promised) == pytest.approx(100.0 * success_under(report.asked), abs=0.01)
 
 
-def test_a_page_fits_a_phone_and_a_desk(tmp_path):
-    from dpols_bench.paper.screenshots import browser, measure_layout
-
-    if browser() is None:
-        pytest.skip("no browser is installed")
-    (tmp_path / "report.html").write_text(fit().to_html(), encoding="utf-8")
-    for width in (390, 1200):
-        layout = measure_layout(tmp_path / "report.html", width=width)
-        assert layout.scroll_width <= layout.width
-        assert layout.furthest_right <= width
-        assert layout.requests == ()
-
-
 def test_success_has_its_limits():
     assert success_under(PrivacyBudget(1e-12, 1e-300)) == pytest.approx(0.5, abs=1e-12)
     assert success_under(PrivacyBudget(1e6, 1e-6)) == 1.0
