@@ -183,3 +183,28 @@ def test_pages_fit_the_screen(pages, name, width, tmp_path):
     assert layout.scroll_width <= layout.width == width
     assert layout.furthest_right <= width
     assert layout.requests == ()
+
+
+def ordinary_pages():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (400, 2))
+    bounds = Bounds(features=[(-1.0, 1.0)] * 2, target=(-2.0, 2.0))
+    model = PrivateLinearRegression(20.0, 1e-6, bounds, random_state=0).fit(X, X[:, 0])
+    methods = ("whitened", "ihm", "adassp", "dp-gd", "linmix-dynamic")
+    rows = [PlannedRow(name, 1.0, 1e-6, 1000, 0.1, 0.0, 0.6, 0.4, 0.1, 0.0, None, "too few") for name in methods]
+    yield "report", model.privacy_report_.to_html()
+    yield "summary", model.summary().to_page()
+    yield "plan", AccuracyPlan(tuple(rows), 1000, 3, "bounds as wide as the data", 0.5, 2).to_html()
+
+
+def test_no_word_is_broken_on_a_phone(tmp_path):
+    screenshots = pytest.importorskip("dpols_bench.paper.screenshots")
+    if screenshots.browser() is None:
+        pytest.skip("no browser is installed")
+    path = tmp_path / "page.html"
+    for name, page in ordinary_pages():
+        heights = []
+        for wrap in ("break-word", "normal"):  # where words stay whole anyway, both look the same
+            path.write_text(page.replace("overflow-wrap: break-word", f"overflow-wrap: {wrap}"), encoding="utf-8")
+            heights.append(screenshots.measure_layout(path, width=390).height)
+        assert heights[0] == heights[1] > 900, name

@@ -1,5 +1,6 @@
 """A plan as one HTML page to hand on: no script, no request, readable on a phone and on paper."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def to_html(plan: "AccuracyPlan") -> str:
         reason=_squared(reason[:1].upper() + reason[1:]),
         known=_squared(known),
         methods=plan.methods,
+        width=_width(plan.methods),
         matrix=[(f"{epsilon:g}", _cells(plan, epsilon)) for epsilon in plan.epsilons],
         columns=COLUMNS,
         lines=lines,
@@ -93,6 +95,12 @@ def _cells(plan: "AccuracyPlan", epsilon: float) -> list[Cell | None]:
         for name, row in found.items()
     }
     return [cells.get(name) for name in plan.methods]
+
+
+def _width(methods: tuple[str, ...]) -> int:
+    """Return the width in em of equal columns together, such that no word of a heading is broken."""
+    longest = max(len(word) for name in ("epsilon", *methods) for word in name.split("-"))
+    return math.ceil((1 + len(methods)) * (0.65 * longest + 1.0))
 
 
 def _squared(text: str) -> str:
