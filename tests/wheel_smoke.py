@@ -22,6 +22,8 @@ bounds = dpols.Bounds(features=[(-1, 1)], target=(-3, 5))
 model = dpols.PrivateLinearRegression(epsilon=1.0, delta=1e-6, bounds=bounds).fit(x, 1 + 2 * x[:, 0])
 assert abs(model.coef_[0] - 2) < 0.5, model.coef_
 assert model.privacy_report_.private
+for page in (model.privacy_report_.to_html(), model.summary().to_page()):  # templates and style are inside
+    assert page.startswith("<!doctype html>") and ".dpols" in page
 print(dpols.__file__)
 """
 

@@ -1,6 +1,6 @@
 """Screenshots of the report in a real browser, on a wide and on a narrow screen, and what the browser measures there.
 
-Run it with: python -m dpols.bench.paper.screenshots paper-results
+Run it with: python -m dpols_bench.paper.screenshots paper-results
 """
 
 import json

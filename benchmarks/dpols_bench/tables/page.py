@@ -1,11 +1,10 @@
 """The results as rows of text, and as one HTML file that needs no network."""
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..pages import goal_table, page, table
+from ..pages import render
 from ..paper.methods import method
 from ..paper.tables import save_text
 from .board import DEFAULT, Board
@@ -18,34 +17,21 @@ if TYPE_CHECKING:
 
 def save_page(evaluation: "Evaluation", out: Path) -> None:
     """Write tables.html."""
-    save_text(render(evaluation), out / "tables.html")
+    save_text(page_of(evaluation), out / "tables.html")
 
 
-def render(evaluation: "Evaluation") -> str:
+def page_of(evaluation: "Evaluation") -> str:
     """Return the page."""
-    board, settings = evaluation.board, evaluation.settings
-    without = "" if settings.diffprivlib else " diffprivlib was not run."
-    parts = [
-        "<h1>Private regressions on tables as people have them</h1>",
-        f"<p>{len(board.tables)} public tables with ranges as a codebook states them, an intercept, delta = 1/n². "
-        f"Means over {settings.splits} random splits: 75% of the rows are fitted in float arithmetic, the others test. "
-        f"Losses of R² are against least squares, which is not private. diffprivlib has no delta.{without}</p>",
-        "<h2>Goals of the default</h2>",
-        goal_table(evaluation.goals),
-        "<h2>Mean loss of test R²</h2>",
-        "<p>Of raw predictions; in brackets of those clipped to the range of the target, and the excess error on the "
-        "training rows over the variance of the target, which is never negative. A loss of test R² is, where least "
-        "squares overfits. On all tables, and on those that the default's constants were not chosen on.</p>",
-        _html(loss_headings(board), loss_rows(board)),
-        "<h2>Ranges that are too wide</h2>",
-        "<p>Mean loss of test R², and how many times as large the error on the training rows is: the geometric mean "
-        "over tables at epsilons 1 and 3.</p>",
-        _html(width_headings(board), width_rows(board)),
-        "<h2>Every table</h2>",
-        "<p>Test R² of least squares, and the loss of each method by epsilon.</p>",
-        _html(table_headings(board), table_rows(board)),
-    ]
-    return page("Private regressions on tables", parts)
+    board = evaluation.board
+    return render(
+        "tables.html",
+        n_tables=len(board.tables),
+        settings=evaluation.settings,
+        goals=evaluation.goals,
+        losses=(loss_headings(board), loss_rows(board)),
+        widths=(width_headings(board), width_rows(board)),
+        tables=(table_headings(board), table_rows(board)),
+    )
 
 
 def loss_headings(board: Board) -> list[str]:
@@ -117,7 +103,3 @@ def _losses(board: Board, name: str, epsilon: float, tables: Sequence[str]) -> s
 def _short(value: float, digits: int = 4) -> str:
     """Return a number of a few characters: diffprivlib's losses can have any size."""
     return f"{value:.{digits}f}" if abs(value) < 100.0 else f"{value:.0e}"
-
-
-def _html(headings: list[str], rows: list[list[str]]) -> str:
-    return table(headings, [[escape(cell) for cell in row] for row in rows])

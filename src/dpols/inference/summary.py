@@ -3,7 +3,6 @@
 Everything shown is a released value, a public number or computed from these.
 """
 
-import html
 import math
 import textwrap
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from ..report import PrivacyReport
 from ..report.outcome import NOISE_MEANING
 from .intervals import Inference, Target, checked_alpha, on_powers
 
+TITLE = "Private least squares"
 _WIDTH = 80
 _NAME = 20
 _NUMBER = 10
@@ -49,25 +49,6 @@ _NOT_ASKED = (
     "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
     "pays for them."
 )
-_STYLE = """
-.dpols-summary{font:14px/1.45 system-ui,sans-serif;max-width:46rem;color:#1b1f24}
-.dpols-summary h3{font-size:1.1em;margin:.2em 0 .5em}
-.dpols-summary .scroll{overflow-x:auto}
-.dpols-summary table{border-collapse:collapse;margin:0 0 .6em;font-variant-numeric:tabular-nums}
-.dpols-summary th,.dpols-summary td{padding:.25em .6em;text-align:right;white-space:nowrap}
-.dpols-summary tr{border-bottom:1px solid #d8dee4}
-.dpols-summary th:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:5em}
-.dpols-summary .facts td{text-align:left;white-space:normal}
-.dpols-summary p{margin:.3em 0;color:#57606a}
-.dpols-summary .bad{color:#b42318;font-weight:600}
-@media (prefers-color-scheme:dark){.dpols-summary{color:#e6edf3}.dpols-summary p{color:#9aa4af}
-.dpols-summary tr{border-color:#30363d}.dpols-summary .bad{color:#ff8a80}}
-@media (max-width:32rem){.dpols-summary{font-size:13px}.dpols-summary th,.dpols-summary td{padding:.2em .35em}
-.dpols-summary .coefs,.dpols-summary .coefs thead,.dpols-summary .coefs tbody{display:block}
-.dpols-summary .coefs tr{display:grid;grid-template-columns:repeat(6,minmax(0,1fr))}
-.dpols-summary .coefs th,.dpols-summary .coefs td{font-size:11px;padding:.15em .1em}
-.dpols-summary .coefs th:first-child{grid-column:1/-1;font-size:12px}.dpols-summary .coefs th:empty{display:none}}
-""".strip()
 
 
 @dataclass(frozen=True)
@@ -91,7 +72,8 @@ class Summary:
     target: Target
     rows: tuple[CoefficientRow, ...]
     facts: tuple[tuple[str, str], ...]
-    warning: str | None
+    alarm: str | None
+    cautions: tuple[str, ...]
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -101,6 +83,11 @@ class Summary:
         return self.to_html()
 
     @property
+    def warning(self) -> str | None:
+        """Why the fit is not private, and what weakens its guarantee; None where there is nothing to warn of."""
+        return " ".join(filter(None, (self.alarm, *self.cautions))) or None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Headings of the numbers."""
         low = 0.5 * self.alpha
@@ -108,7 +95,7 @@ class Summary:
 
     def to_text(self) -> str:
         """Return text of at most 80 columns."""
-        lines = ["Private least squares".center(_WIDTH).rstrip(), "=" * _WIDTH]
+        lines = [TITLE.center(_WIDTH).rstrip(), "=" * _WIDTH]
         if self.warning is not None:
             lines += textwrap.wrap(self.warning, _WIDTH)
         wide = max(len(name) for name, _ in self.facts) + 2
@@ -127,32 +114,18 @@ class Summary:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return a fragment of HTML, readable on a phone as well."""
-        warning = "" if self.warning is None else f'<p class="bad">{html.escape(self.warning)}</p>'
-        facts = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(fact)}</td></tr>" for name, fact in self.facts
-        )
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *self.columns))
-        body = "".join(
-            f"<tr><th>{html.escape(row.name)}</th>{''.join(f'<td>{text}</td>' for text in _cells(row))}</tr>"
-            for row in self.rows
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return (
-            f'<div class="dpols-summary"><style>{_STYLE}</style><h3>Private least squares</h3>{warning}'
-            f'<div class="scroll"><table class="facts">{facts}</table></div>'
-            f'<div class="scroll"><table class="coefs"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>{notes}</div>"
-        )
+        """Return a part of an HTML page, such as a notebook shows, readable on a phone as well."""
+        return self._render("summary_part.html")
 
     def to_page(self) -> str:
         """Return a whole HTML page."""
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Private least squares</title>'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            '<meta name="color-scheme" content="light dark"></head>'
-            f"<body>{self.to_html()}</body></html>\n"
-        )
+        return self._render("summary.html")
+
+    def _render(self, template: str) -> str:
+        from ..pages import render
+
+        rows = [(row.name, *_cells(row)) for row in self.rows]
+        return render(template, summary=self, title=TITLE, headings=("", *self.columns), rows=rows)
 
     def to_frame(self) -> Any:
         """Return the coefficients as a pandas data frame with a row for each; nan where the releases do not say."""
@@ -206,8 +179,7 @@ def summarise(
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
         empty += on_powers(inference.names, inference.why_empty(target))
         notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP, *_difference(report, inference))
-    warnings = (*([] if report.alarm is None else [report.alarm]), *report.cautions)
-    return Summary(alpha, target, rows, tuple(facts), " ".join(warnings) or None, notes)
+    return Summary(alpha, target, rows, tuple(facts), report.alarm, report.cautions, notes)
 
 
 def _difference(report: PrivacyReport, inference: Inference) -> tuple[str, ...]:
