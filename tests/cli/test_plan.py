@@ -34,7 +34,7 @@ def test_json_has_the_rows_of_the_plan(dpols):
 def test_a_public_table_and_a_bounds_file(dpols, csv, bounds):
     numbers = csv.with_name("numbers.csv")
     numbers.write_text(csv.read_text().replace(",city", "").replace(",town", ""))
-    common = ("plan", "--rows", 5000, "--target", "pay", "--epsilon", 3, "--methods", "whitened", "--json", *FEW)
+    common = ("plan", "--rows", 5000, "--target", "pay", "--epsilon", 3, "--methods", "adassp", "--json", *FEW)
     by_bounds = json.loads(dpols(*common, "--public-table", csv, "--bounds", bounds).out)
     by_ranges = json.loads(dpols(*common, "--public-table", numbers).out)
     assert by_bounds["n_features"] == by_ranges["n_features"] == 2

@@ -58,7 +58,7 @@ def test_the_text_says_all_that_matters():
         "zero-out",
         "number of rows is public",
         "500 rows, 3 coefficients",
-        "16 x gradient X'clip(y - X theta)",
+        "3 x sum of shortened whitened gradients",
         "1 x X'X",
         "Gaussian noise, standard deviation",
         "[-2, 3]",

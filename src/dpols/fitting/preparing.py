@@ -1,6 +1,5 @@
 """Every public number of a fit, settled before anything is released. What can be refused is refused here."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from ..side_releases.bounds_advice import count_release
 from ..side_releases.paid_bounds import PaidBounds
 from ..side_releases.side_plan import FitPlan, SidePlan, plan_fit
 from .request import Request, one_of
+from .surroundings import warn_user
 
 ROUNDING = 1.0 + 1e-9  # of an epsilon that was computed
 
@@ -88,11 +88,10 @@ def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arit
         return "exact"
     if request.arithmetic == "exact":
         raise ParameterError(f"arithmetic='exact' is not possible: {reason}; use another method or arithmetic='float'.")
-    warnings.warn(
+    warn_user(
         f"arithmetic='auto' falls back to floating point, private in the real-number model only: {reason}. "
         "Pass arithmetic='float' to accept this, or arithmetic='exact' to insist.",
         ArithmeticWarning,
-        stacklevel=5,  # the line that calls fit
     )
     return "float"
 

@@ -77,7 +77,7 @@ def warn_around_a_fit(void: tuple[str, ...], *, ledger: bool) -> None:
     )
     warn_user(
         f"{'.'.join(tool.split('.')[:2])} fits several times: {cost}. Scores that it computes are not private, as "
-        f"they are computed from the rows without noise. dpols.PrivateSearchCV pays for its scores; {_PAGE}."
+        f"they are computed from the rows without noise. dpols.PrivateGridSearch pays for its scores; {_PAGE}."
     )
 
 
