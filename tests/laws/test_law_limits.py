@@ -52,7 +52,10 @@ def whitened_limit(X, y, plan, fit, trial):
     start = plan.late if of["limits"][plan.late] > of["limits"][plan.late - 1] else plan.warm_up
     weights = [step + 1 if step >= start else 0 for step in range(plan.n_iterations)]
     closing = np.average(np.array(points[:-1]) + np.array(gradients), axis=0, weights=weights)
-    return of["base"] + of["metric"] @ of["kept"] @ closing
+    theta = of["base"] + of["metric"] @ of["kept"] @ closing
+    if np.ptp(X[:, -1]) == 0.0:  # an intercept: predictions have the mean of the targets
+        theta[-1] += np.mean(y - X @ theta) / X[0, -1]
+    return theta
 
 
 def sketch_and_solve_limit(X, y, plan, fit, trial):

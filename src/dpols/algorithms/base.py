@@ -68,6 +68,8 @@ class Evidence:
     # Estimate of the sum of squares at theta minus that of predicting a constant, less what fitting noise gains.
     risk_change: float
     risk_change_stddev: float
+    shortened: float = 0.0  # about which share of rows counted with less than their whole gradient, at the least
+    biased: bool = False  # whether that is so much that the risk change says little
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,15 @@ from ..statistics import on_grid, whiten, whitened_gradient, whitened_gradient_a
 from .base import Accounting, Array, Evidence, Fit
 from .closing import STEP, against_unseen_rows, kept, responses
 from .options import one_of, plan_inputs, steps
-from .whitening import Space, WhiteningPlan, level_of, release_space, release_totals
+from .whitening import Space, Totals, WhiteningPlan, level_of, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE = 0.05, 0.06, 0.125, 0.003, 0.02, 0.003
 _FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
 _BALANCE = 7.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
 _COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in the same units
+
+_MANY = 0.05  # share of rows that were shortened, or of the target's spread by which the constant was off
 
 
 @dataclass(frozen=True)
@@ -154,11 +156,15 @@ def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
         path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
         counts = channel.gaussian(exact_counts, multiplier=choices[step])
         path.choose(counts, choices[step], edges, known.used)
-    return path.close(known.used, channel.releases)
+    return path.close(known, constant, channel.releases)
 
 
 def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
-    """Judge one trial's fit by its own releases, against its start: the mean target, or zero without an intercept."""
+    """Judge one trial's fit by its own releases, against its start: the mean target, or zero without an intercept.
+
+    Where many rows were shortened, or the constant had to be mended, gradients say little of the squared error, and
+    how good the fit is cannot be told.
+    """
     of = {name: values[trial] for name, values in fit.transcript.items()}
     metric, kept = of["metric"], of["kept"]
     outer = metric @ kept
@@ -173,7 +179,9 @@ def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -
     variance = 4.0 * float(of["moment_variance"] @ inside**2) + float(of["gram_noise"]) ** 2 * form
     # Least squares gains from pure noise too: a chi-square of as many degrees of freedom, times its variance.
     slopes = plan.n_features - (constant is not None)
-    return Evidence(covariance, change + slopes, math.sqrt(variance + 2.0 * slopes))
+    shortened = float(of["shortened"])
+    biased = shortened > _MANY or abs(of["missing"]) > _MANY
+    return Evidence(covariance, change + slopes, math.sqrt(variance + 2.0 * slopes), shortened, bool(biased))
 
 
 class _Path:
@@ -213,6 +221,7 @@ class _Path:
         size = np.linalg.norm(self.base + np.einsum("tij,tj->ti", space.metric, self.points[-1]), axis=1)
         most = np.linalg.norm(space.metric, 2, axis=(1, 2)) * (1.0 + size)
         first = len(self.points) == plan.warm_up
+        self.counts, self.edges = counts, edges.T
         allowed = np.full(len(used), _BALANCE * math.sqrt(plan.n_features) / mu)
         level = level_of(counts, edges, multiplier, 1.0 if first else 3.0, allowed, used, most, plan.n_rows)
         if first:
@@ -221,9 +230,9 @@ class _Path:
             self.start = np.where(level > self.limit, plan.late, self.start)
             self.limit = np.maximum(self.limit, level)
 
-    def close(self, used: Array, releases: tuple[Release, ...]) -> Fit:
+    def close(self, known: Totals, constant: float | None, releases: tuple[Release, ...]) -> Fit:
         """Average, take the closing step, and keep what noise would not show."""
-        plan, space = self.plan, self.space
+        plan, space, used = self.plan, self.space, known.used
         step = np.arange(plan.n_iterations)
         weights = np.where(step >= self.start[:, None], step + 1.0, 0.0)
         weights /= weights.sum(axis=1, keepdims=True)
@@ -239,6 +248,13 @@ class _Path:
         if not self.intercept:
             keep = against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
         theta = self.base + np.einsum("tij,tjk,tk->ti", space.metric, keep, closed)
+        missing = np.zeros(len(used))
+        if constant is not None:
+            # Shortened gradients pull the constant towards typical rows; the totals know the mean.
+            missing = known.missing_constant(theta, constant)
+            theta[:, -1] += missing / constant
+        above = self.edges >= self.limit[:, None]
+        beyond = np.where(above, self.counts, 0.0).sum(axis=1) - 2.0 * plan.rise_multiplier * np.sqrt(above.sum(axis=1))
         to_point, to_moment = responses(weights, space.curvature, space.curvature)
         transcript = {
             "metric": space.metric,
@@ -249,6 +265,8 @@ class _Path:
             "base": self.base,
             "used": used,
             "limits": limits.T,
+            "shortened": np.clip(beyond / used, 0.0, 1.0),
+            "missing": missing / known.target_rms,
             "point": point,
             "closing": closed,
             "kept": keep,

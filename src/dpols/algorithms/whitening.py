@@ -40,6 +40,16 @@ class Totals:
     target_rms: Array  # root mean square of targets about their mean, or about zero without an intercept
     features: Array  # mean rows; zero where noise hides them
     squares: Array  # mean squared norm
+    noisy_target: Array  # mean target and mean rows, whatever their noise, and its standard deviation
+    noisy_features: Array
+    noise: Array
+
+    def missing_constant(self, theta: Array, constant: float) -> Array:
+        """Return by how much predictions fall short of the mean target, where the noise does not explain it."""
+        slopes, means = theta[:, :-1], self.noisy_features[:, :-1]
+        gap = self.noisy_target - (slopes * means).sum(axis=1) - theta[:, -1] * constant
+        stddev = self.noise * np.sqrt(0.25 + np.square(slopes).sum(axis=1))
+        return np.where(np.abs(gap) > _SEEN * stddev, gap, 0.0)
 
 
 @dataclass(frozen=True)
@@ -69,8 +79,17 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
 
     target = mean(0.5 * twice, 0.5 * noise) * (rows.row_map.constant is not None)
     spread = np.sqrt(np.maximum(mean_square(targets) - target**2, noise / used))
-    means = np.stack([mean(each, noise) for each in features], axis=1)
-    return Totals(used, target, np.minimum(spread, 1.0), means, mean_square(norms))
+    rows_sum = np.stack(features, axis=1)
+    return Totals(
+        used=used,
+        target=target,
+        target_rms=np.minimum(spread, 1.0),
+        features=np.stack([mean(each, noise) for each in features], axis=1),
+        squares=mean_square(norms),
+        noisy_target=0.5 * twice / used,
+        noisy_features=rows_sum / used[:, None],
+        noise=noise / used,
+    )
 
 
 def release_space(rows: BoundedRows, plan: WhiteningPlan, channel: Channel, known: Totals) -> Space:

@@ -19,6 +19,8 @@ from .running import Outcome
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+_MANY_SHORTENED = 0.05  # share of rows
+
 INTERVALS_ARE_FOR = (
     "Intervals are for the population that the rows are a sample of, if rows are independent and errors have the same "
     "variance everywhere. They count privacy noise and sampling noise, not what the bounds clip."
@@ -52,13 +54,14 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     matrix, _ = row_map.coefficient_map()
     constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
     stddevs: list[float | None] = [None] * len(matrix)
-    verdict = verdict_of(np.nan, np.nan)
+    verdict, shortened = verdict_of(np.nan, np.nan), 0.0
     if method.evidence is not None:
         evidence = method.evidence(plan, fit, 0, constant)
         with np.errstate(invalid="ignore"):  # a covariance may be infinite
             variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
-        verdict = verdict_of(evidence.risk_change, evidence.risk_change_stddev)
+        verdict = verdict_of(evidence.risk_change, np.nan if evidence.biased else evidence.risk_change_stddev)
+        shortened = evidence.shortened
     values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
@@ -90,7 +93,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
         void=prepared.request.void,
-        advice=_advice(prepared, outcome),
+        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome)),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
@@ -120,6 +123,16 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     if np.isnan(inference.standard_errors()).all():
         return missing
     return (*missing, INTERVALS_ARE_FOR)
+
+
+def _advice_on_shortened(share: float) -> tuple[str, ...]:
+    """Return what it means that many rows counted less than they would in least squares."""
+    if share < _MANY_SHORTENED:
+        return ()
+    return (
+        f"the effect of at least {share:.0%} of the rows, those with the largest, was cut to keep the noise small: "
+        "slopes lean towards typical rows. More rows or a larger epsilon lower this share.",
+    )
 
 
 def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
