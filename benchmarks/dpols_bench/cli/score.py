@@ -62,7 +62,7 @@ def score(
         typer.echo(json_format.dumps({**found, "not_available": scores.missing}, indent=2))
         return
     print_table("Goals of the default (float arithmetic)", ["goal", "limit", "measured", ""], goal_rows(scores.goals))
-    keep = [0, *range(2, len(mean_headings(scores.board)))]
+    keep = [0, *range(2, 3 + len(scores.board.epsilons)), 4 + len(scores.board.epsilons)]
     print_table(
         "Geometric means over the paper's IHM",
         [mean_headings(scores.board)[i] for i in keep],
