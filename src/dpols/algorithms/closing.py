@@ -44,19 +44,17 @@ def responses(weights: Array, curvature: Array, true: Array) -> tuple[Array, Arr
 
 
 def kept(
-    space: Space, weights: Array, variances: Array, closing: Array, scale: Array, *, sight: float, intercept: bool
+    space: Space, weights: Array, variances: Array, closing: Array, scale: Array, rest: Array, gate: Gate, sight: float
 ) -> Array:
     """Return for each trial the matrix that maps the closing point to what is kept of it.
 
-    Weak directions are shrunk by the first penalty which leaves more than noise; nothing is kept where none does. With
-    an intercept the constant is kept in any case, and the rest, which is orthogonal to it, is judged alone.
+    Weak directions are shrunk by the first penalty which leaves more than noise; nothing is kept where none does. What
+    the projection ``rest`` leaves out, the constant, is kept in any case, and the rest is judged alone.
     """
     damping = 1.0 - space.curvature
     seen = space.curvature + _UNSEEN * damping
     lowered = space.values - min(1.0 / DAMPING, _PESSIMISM + _BLIND / sight) * damping
     noise = (variances * responses(weights, space.curvature, np.maximum(lowered, 0.0))[0] ** 2).sum(axis=0)
-    rest = _beside_constant(space) if intercept else np.broadcast_to(np.eye(closing.shape[1]), space.metric.shape)
-    gate = AGAINST_CONSTANT if intercept else AGAINST_ZERO
     found, undecided = np.zeros_like(space.metric), np.ones(len(closing), dtype=bool)
     for penalty in _PENALTIES:
         share = seen / (seen + penalty * damping)
@@ -69,7 +67,7 @@ def kept(
     return found + np.eye(closing.shape[1]) - rest
 
 
-def _beside_constant(space: Space) -> Array:
+def beside_constant(space: Space) -> Array:
     """Return the projection along the intercept's direction, orthogonal to it in the released curvature."""
     constant = np.linalg.inv(space.metric)[:, :, -1]
     weighted = np.maximum(space.curvature, 1e-9) * constant

@@ -30,9 +30,17 @@ from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import on_grid, whiten, whitened_gradient, whitened_gradient_and_counts
 from .base import Accounting, Array, Evidence, Fit
-from .closing import STEP, against_unseen_rows, kept, responses
+from .closing import (
+    AGAINST_CONSTANT,
+    AGAINST_ZERO,
+    STEP,
+    against_unseen_rows,
+    beside_constant,
+    kept,
+    responses,
+)
 from .options import one_of, plan_inputs, steps
-from .whitening import Space, Totals, WhiteningPlan, level_of, release_space, release_totals
+from .whitening import SMALLEST, Space, Totals, WhiteningPlan, level_of, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE = 0.05, 0.06, 0.125, 0.003, 0.02, 0.003
@@ -160,7 +168,7 @@ def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
 
 
 def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
-    """Judge one trial's fit by its own releases, against its start: the mean target, or zero without an intercept.
+    """Judge one trial's fit by its own releases, against its own constant, or against zero without an intercept.
 
     Where many rows were shortened, or the constant had to be mended, gradients say little of the squared error, and
     how good the fit is cannot be told.
@@ -169,12 +177,15 @@ def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -
     metric, kept = of["metric"], of["kept"]
     outer = metric @ kept
     covariance = (outer * of["noise_variance"]) @ outer.T
+    # The slopes alone are judged: what the constant gains over the start is no merit of the features.
+    whole, kept = kept @ of["closing"], of["rest"] @ kept
     inside = kept @ of["closing"]
     # Rows that the Gram matrix shortens count too little, in what was gained as in what was paid for it.
     gain = float(inside @ of["moment"]) - float(np.diag(kept) @ of["shared_variance"])
     change = float(of["curvature"] @ inside**2) - 2.0 * gain
     # Noise on the second Gram matrix enters as a quadratic form; gradients and it are independent.
-    arm, arms = of["inner"] @ (inside - 2.0 * of["point"]), of["inner"] @ inside
+    arm = of["inner"] @ (inside - 2.0 * (of["point"] - (whole - inside)))
+    arms = of["inner"] @ inside
     form = 0.5 * (float(arm @ arm) * float(arms @ arms) + float(arm @ arms) ** 2)
     variance = 4.0 * float(of["moment_variance"] @ inside**2) + float(of["gram_noise"]) ** 2 * form
     # Least squares gains from pure noise too: a chi-square of as many degrees of freedom, times its variance.
@@ -189,7 +200,7 @@ class _Path:
 
     def __init__(self, plan: WhitenedPlan, space: Space, base: Array, size: Array, *, intercept: bool) -> None:
         self.plan, self.space, self.base, self.size, self.intercept = plan, space, base, size, intercept
-        self.limit = _FIRST * size
+        self.limit = np.maximum(_FIRST * size, SMALLEST)
         self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
         self.point = np.zeros_like(base)
         self.points: list[Array] = []
@@ -225,7 +236,7 @@ class _Path:
         allowed = np.full(len(used), _BALANCE * math.sqrt(plan.n_features) / mu)
         level = level_of(counts, edges, multiplier, 1.0 if first else 3.0, allowed, used, most, plan.n_rows)
         if first:
-            self.limit = np.maximum(_LOWEST * self.size, level)
+            self.limit = np.maximum(np.maximum(_LOWEST * self.size, level), SMALLEST)
         else:
             self.start = np.where(level > self.limit, plan.late, self.start)
             self.limit = np.maximum(self.limit, level)
@@ -244,7 +255,9 @@ class _Path:
         scale = used * (self.limit / space.rms) ** 2
         # About the curvature over the noise of the second Gram matrix, from public numbers.
         sight = plan.n_rows / (4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
-        keep = kept(space, weights, variances, closed, scale, sight=sight, intercept=self.intercept)
+        rest = beside_constant(space) if self.intercept else np.eye(plan.n_features) + 0.0 * space.metric
+        gate = AGAINST_CONSTANT if self.intercept else AGAINST_ZERO
+        keep = kept(space, weights, variances, closed, scale, rest, gate, sight)
         if not self.intercept:
             keep = against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
         theta = self.base + np.einsum("tij,tjk,tk->ti", space.metric, keep, closed)
@@ -253,6 +266,7 @@ class _Path:
             # Shortened gradients pull the constant towards typical rows; the totals know the mean.
             missing = known.missing_constant(theta, constant)
             theta[:, -1] += missing / constant
+            theta[:, -1] -= known.beyond_range(theta, constant) / constant
         above = self.edges >= self.limit[:, None]
         beyond = np.where(above, self.counts, 0.0).sum(axis=1) - 2.0 * plan.rise_multiplier * np.sqrt(above.sum(axis=1))
         to_point, to_moment = responses(weights, space.curvature, space.curvature)
@@ -270,6 +284,7 @@ class _Path:
             "point": point,
             "closing": closed,
             "kept": keep,
+            "rest": rest,
             "moment": gradient + space.curvature * point,
             "noise_variance": (variances * to_point**2).sum(axis=0),
             "shared_variance": (variances * to_point * to_moment).sum(axis=0),

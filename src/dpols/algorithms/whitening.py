@@ -15,6 +15,7 @@ UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, i
 _ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram matrices
 _SHORTENED = (10.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
 _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
+SMALLEST = 1e-100  # limit of a length
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
 
 
@@ -36,7 +37,7 @@ class Totals:
     """What the first release says of each trial."""
 
     used: Array  # number of rows that are not zero
-    target: Array  # mean target; zero where noise hides it
+    target: Array  # mean target, drawn towards zero by as much as noise may explain
     target_rms: Array  # root mean square of targets about their mean, or about zero without an intercept
     features: Array  # mean rows; zero where noise hides them
     squares: Array  # mean squared norm
@@ -50,6 +51,11 @@ class Totals:
         gap = self.noisy_target - (slopes * means).sum(axis=1) - theta[:, -1] * constant
         stddev = self.noise * np.sqrt(0.25 + np.square(slopes).sum(axis=1))
         return np.where(np.abs(gap) > _SEEN * stddev, gap, 0.0)
+
+    def beyond_range(self, theta: Array, constant: float) -> Array:
+        """Return by how much the mean prediction lies outside the target's range."""
+        mean = (theta[:, :-1] * self.features[:, :-1]).sum(axis=1) + theta[:, -1] * constant
+        return np.asarray(mean - np.clip(mean, -1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -71,20 +77,24 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
     noise = math.sqrt(8.0) * plan.totals_multiplier
     used = np.where(plan.n_rows - count > _SEEN * noise, np.maximum(count, 1.0), float(plan.n_rows))
 
-    def mean(sums: Array, noise: float) -> Array:
+    def mean(sums: Array) -> Array:
         return np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / used, -1.0, 1.0), 0.0)
 
     def mean_square(sums: Array) -> Array:
         return np.minimum(np.maximum(sums + 2.0 * noise, noise) / used, 1.0)  # rather too large
 
-    target = mean(0.5 * twice, 0.5 * noise) * (rows.row_map.constant is not None)
+    target = np.zeros(channel.trials)
+    if rows.row_map.constant is not None:
+        noisy, stddev = 0.5 * twice / used, 0.5 * noise / used
+        seen = np.maximum(1.0 - np.square(stddev / np.maximum(np.abs(noisy), np.finfo(float).tiny)), 0.0)
+        target = seen * np.clip(noisy, -1.0, 1.0)
     spread = np.sqrt(np.maximum(mean_square(targets) - target**2, noise / used))
     rows_sum = np.stack(features, axis=1)
     return Totals(
         used=used,
         target=target,
         target_rms=np.minimum(spread, 1.0),
-        features=np.stack([mean(each, noise) for each in features], axis=1),
+        features=np.stack([mean(each) for each in features], axis=1),
         squares=mean_square(norms),
         noisy_target=0.5 * twice / used,
         noisy_features=rows_sum / used[:, None],
@@ -96,7 +106,7 @@ def release_space(rows: BoundedRows, plan: WhiteningPlan, channel: Channel, know
     """Release two Gram matrices, the second in coordinates that the first gives."""
     d, used = plan.n_features, known.used
     metric, rms = _centred(rows, d, known)
-    first_limit = np.minimum(_norm(metric), _ROW_LIMIT * rms)
+    first_limit = np.maximum(np.minimum(_norm(metric), _ROW_LIMIT * rms), SMALLEST)
     white = whiten(rows, metric)
     spread = math.sqrt(2.0 * d) * plan.gram_multiplier  # operator norm of the noise at limit 1
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
@@ -156,7 +166,7 @@ def _higher_limit(white: WhitenedRows, plan: WhiteningPlan, channel: Channel, li
     in_noise, share = _SHORTENED
     allowed = np.minimum(in_noise * math.sqrt(2.0 * plan.n_features) * plan.second_gram_multiplier, share * used)
     higher = level_of(counts, edges, plan.length_multiplier, _SEEN, allowed, used, longest, plan.n_rows)
-    return np.minimum(longest, np.maximum(limit, higher))
+    return np.maximum(np.minimum(longest, np.maximum(limit, higher)), SMALLEST)
 
 
 def _rms(values: Array, damped: Array, used: Array) -> Array:

@@ -60,7 +60,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         with np.errstate(invalid="ignore"):  # a covariance may be infinite
             variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
-        verdict = verdict_of(evidence.risk_change, np.nan if evidence.biased else evidence.risk_change_stddev)
+        stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+        verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
         shortened = evidence.shortened
     values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)

@@ -9,9 +9,9 @@ from ..storage.plain_data import finite_number, text
 # What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (
     "The standard deviation of the privacy noise is that of the noise which passes through the fit, as if the released "
-    "curvature of the squared error were the true one. It holds neither the noise of that curvature nor the pull of "
-    "the regularisation: a coefficient that the rows determine weakly can be off by more. A fit with inference gives "
-    "intervals that count all of it."
+    "curvature of the squared error were the true one. It counts neither the noise of that curvature, nor the pull of "
+    "the regularisation, nor that of cutting the largest effects of rows: a coefficient can be off by several of these "
+    "standard deviations, above all where the target is skewed. A fit with inference gives intervals."
 )
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
@@ -48,22 +48,22 @@ class EstimateLine:
         return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
-def verdict_of(risk_change: float, stddev: float) -> tuple[str, str]:
-    """Say from a noisy estimate of the change in squared error whether a fit beats predicting a constant."""
+def verdict_of(risk_change: float, stddev: float, against: str = "a constant") -> tuple[str, str]:
+    """Say from a noisy estimate of the change in squared error whether a fit beats predicting ``against``."""
     if not (math.isfinite(risk_change) and math.isfinite(stddev)):
         return "cannot tell", "the released numbers do not determine how good the fit is."
     if risk_change + _CERTAIN * stddev < 0.0:
         return (
-            "better than predicting a constant",
+            f"better than predicting {against}",
             f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise standard deviations.",
         )
     if risk_change - _CERTAIN * stddev > 0.0:
         return (
-            "worse than predicting a constant",
+            f"worse than predicting {against}",
             "noise swamps the signal: use more rows, a larger epsilon, tighter bounds or fewer features.",
         )
     return (
-        "cannot tell from predicting a constant",
+        f"cannot tell from predicting {against}",
         "the gain is within the noise: use more rows, a larger epsilon, tighter bounds or fewer features.",
     )
 
