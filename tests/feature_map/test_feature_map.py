@@ -126,13 +126,13 @@ def test_short_rows_bring_a_fit_nearer_to_least_squares():
     best = design @ np.linalg.lstsq(design, y, rcond=None)[0]
 
     def distance(seed, **given):
-        model = PrivateLinearRegression(1.0, 1e-6, method="whitened", random_state=seed, **given).fit(features, y)
+        model = PrivateLinearRegression(1.0, 1e-6, method="adassp", random_state=seed, **given).fit(features, y)
         return np.sqrt(np.mean((features @ model.coef_ + model.intercept_ - best) ** 2))
 
     derived, apart = made.bounds(), Bounds(features=[(0, 1)] * len(made.names), target=(-6, 8))
     by_order = Bounds(features=list(derived.features.values()), target=derived.target, x_norm=derived.x_norm)
     short, long = ([distance(seed, bounds=bounds) for seed in range(5)] for bounds in (by_order, apart))
-    assert np.median(short) < 0.5 * np.median(long)
+    assert np.median(short) < 0.7 * np.median(long)
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")

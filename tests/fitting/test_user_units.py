@@ -89,15 +89,19 @@ def test_values_outside_the_bounds_are_clipped_when_fitting():
     model = PrivateLinearRegression(bounds=bounds, **almost_converged()).fit(X, y)
     clipped = np.clip(X, *np.array(bounds.features).T)
     expected = LinearRegression().fit(clipped, np.clip(y, 120.0, 150.0))
-    np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=0.05)
+    np.testing.assert_allclose(model.predict(X, raw=True), expected.predict(X), atol=0.05)
 
 
-def test_predictions_are_never_clipped():
+def test_predictions_lie_in_the_range_of_the_target_unless_raw_ones_are_asked_for():
     X, y = people()
     model = PrivateLinearRegression(1.0, 1e-6, Bounds(features=FEATURES, target=(80.0, 220.0)), random_state=0)
     model.fit(X, y)
     far = np.array([[1e6, -1e5, 0.0], [0.0, 0.0, 0.0], [-500.0, 1e9, 1e7]])
-    np.testing.assert_allclose(model.predict(far), far @ model.coef_ + model.intercept_, rtol=1e-12)
+    raw = far @ model.coef_ + model.intercept_
+    np.testing.assert_allclose(model.predict(far, raw=True), raw, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(far), np.clip(raw, 80.0, 220.0), rtol=1e-12)
+    assert model.target_range_ == (80.0, 220.0)
+    assert not 80.0 <= raw.min() <= raw.max() <= 220.0
 
 
 def test_with_an_intercept_the_target_is_centred_at_the_middle_of_its_bounds():

@@ -152,7 +152,8 @@ def _inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> t
     d = gram.shape[-1]
     floor = damping[:, None, None] * np.eye(d) + UNIT_ROWS * noise * metric.swapaxes(1, 2) @ metric
     sizes, turn = np.linalg.eigh(floor)
-    to = turn / np.sqrt(sizes)[:, None, :]
+    # The symmetric root: where sizes are all but equal, rounding decides the vectors, and would decide the coordinates.
+    to = turn / np.sqrt(sizes)[:, None, :] @ turn.swapaxes(1, 2)
     values, basis = np.linalg.eigh(to.swapaxes(1, 2) @ gram @ to)
     damped = np.maximum(values, 0.0) + 1.0
     return to @ (basis / np.sqrt(damped)[:, None, :]), values, damped
