@@ -91,7 +91,7 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
 
 def _text(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_bytes().decode("utf-8")  # as it is: names may hold ends of lines of any kind
     except OSError as error:
         raise ModelFileError(f"cannot read {str(path)!r}: {error.strerror}.") from None
     except ValueError:

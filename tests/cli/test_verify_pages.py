@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,6 +114,19 @@ def test_a_json_report_that_quotes_a_page_is_not_read_as_that_page(report, tmp_p
     path = tmp_path / "report.json"
     path.write_text(json.dumps(data))
     assert next(finding.what for finding in verify_file(path) if not finding.holds) == "epsilon spent"
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\r\nb", "a\u2028b"])
+def test_a_page_is_read_as_it_was_written_whatever_ends_lines_in_its_names(name, tmp_path):
+    X = np.linspace(-1, 1, 300)[:, None]
+    bounds = Bounds(features=[(-1, 1)], target=(-1, 1))
+    report = PrivateLinearRegression(1.0, 1e-6, bounds, method="adassp").fit(X, X[:, 0]).privacy_report_
+    page = replace(report, bounds=((name, "[-1, 1]"),)).to_html()
+    path = tmp_path / "page.html"
+    path.write_bytes(page.encode())
+    assert all(finding.holds for finding in verify_file(path))
+    path.write_bytes(page.replace("\n", "\r\n").encode())
+    assert not all(finding.holds for finding in verify_file(path))
 
 
 def written_by(report, version, **more):
