@@ -95,17 +95,24 @@ def _text(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         raise ModelFileError(f"cannot read {str(path)!r}: {error.strerror}.") from None
     except ValueError:
-        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not text in UTF-8.") from None
+        raise _not_to_be_verified(path, "it is not text in UTF-8") from None
 
 
 def _document(path: str | os.PathLike[str], data: str) -> dict[str, Any]:
     try:
         document = json.loads(data, object_pairs_hook=_once_each)
     except (ValueError, RecursionError):
-        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not valid JSON.") from None
+        raise _not_to_be_verified(path, "it holds no valid JSON") from None
     if not isinstance(document, dict):
-        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file.")
+        raise _not_to_be_verified(path, "its JSON is no report")
     return document
+
+
+def _not_to_be_verified(path: str | os.PathLike[str], why: str) -> ModelFileError:
+    return ModelFileError(
+        f"{str(path)!r} cannot be verified: {why}. What can be is a report that dpols wrote as an HTML page (.html) or as "
+        "JSON (.json), and a model file."
+    )
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

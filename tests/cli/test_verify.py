@@ -156,6 +156,13 @@ def test_other_files_are_refused(tmp_path):
         verify_file(tmp_path / "none")
 
 
+def test_a_report_in_markdown_is_refused_with_what_can_be_verified(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(fitted("adassp").privacy_report_.to_markdown())
+    with pytest.raises(ModelFileError, match=r"report\.md.*an HTML page \(.html\) or as JSON \(.json\), and a model file"):
+        verify_file(path)
+
+
 @pytest.mark.parametrize("method", ["ihm", "ihm-adaptive"])
 def test_a_report_must_be_charged_to_the_ledger_that_is_named(method, tmp_path):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5, black_boxes=(1.0, 2e-6))
