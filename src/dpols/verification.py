@@ -54,6 +54,8 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
     """
     written = _text(path)
     page = _IN_A_PAGE.search(written)
+    if page is None and "htm" in Path(path).suffix.lower():  # a browser shows whatever text stands there
+        raise _not_to_be_verified(path, "it is not a page written by dpols")
     document = _document(path, written if page is None else page.group(1))
     if page is not None:
         return (*verify_report(document, ledger=ledger), _shown(document, written))

@@ -129,6 +129,15 @@ def test_a_page_is_read_as_it_was_written_whatever_ends_lines_in_its_names(name,
     assert not all(finding.holds for finding in verify_file(path))
 
 
+@pytest.mark.parametrize("name", ["report.html", "report.HTM", "report.xhtml"])
+def test_json_under_the_name_of_a_page_is_not_a_page(report, name, tmp_path):
+    """A browser would show what its values say."""
+    path = tmp_path / name
+    path.write_text(json.dumps(report.to_dict() | {"verdict": "<h1>epsilon = 0.01</h1><!--"}))
+    with pytest.raises(ModelFileError, match="not a page written by dpols"):
+        verify_file(path)
+
+
 def written_by(report, version, **more):
     """A page as another version might have written it: with other words, and perhaps with other fields."""
     data = report.to_dict() | {"versions": [["dpols", version], ["python", "3.11"]]} | more
