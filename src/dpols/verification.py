@@ -22,6 +22,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from .algorithms import ALGORITHMS
 from .errors import ModelFileError
 from .fitting.describing import estimates_of
 from .inference import Inference
@@ -155,8 +156,8 @@ def _shown(data: dict[str, Any], written: str) -> Finding:
 
 
 def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
-    """Compare with what the report itself would write, which has derived fields such as ``private``."""
-    written = json.loads(report.to_json())
+    """Compare with what the report itself would write, derived fields such as ``private`` and its method included."""
+    written = json.loads(report.to_json()) | _of_the_method(report.method)
     names = {*written, *data}
     differing = sorted(name for name in names if written.get(name) != data.get(name))
     other = _other_version(data)
@@ -164,6 +165,14 @@ def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
         return Finding("fields of the report", False, _unreadable(other), about="unchecked")
     detail = f"{', '.join(differing)} differ from what follows from the rest" if differing else "consistent"
     return Finding("fields of the report", not differing, detail)
+
+
+def _of_the_method(name: str) -> dict[str, Any]:
+    """Return what every report of a method says of it; nothing is right of one that there is not."""
+    method = ALGORITHMS.get(name)
+    if method is None:
+        return {"method": None}
+    return {"title": method.title, "reference": method.reference}
 
 
 def _cost(report: PrivacyReport) -> Iterator[Finding]:

@@ -83,6 +83,10 @@ def first_line(kind, **change):
         (lambda report: report.update(seeded=True, private=False), ["private as configured"]),
         (lambda report: report.update(private=False), ["fields of the report"]),
         (lambda report: report.update(approved_by="nobody"), ["fields of the report"]),
+        (lambda report: report.update(method="<h1>approved</h1>"), ["fields of the report"]),
+        (lambda report: report.update(method="adassp"), ["fields of the report"]),
+        (lambda report: report.update(title="Perfectly private"), ["fields of the report"]),
+        (lambda report: report.update(reference="Nobody (2030)"), ["fields of the report"]),
     ],
 )
 def test_changes_are_found(report, change, found):
@@ -90,6 +94,19 @@ def test_changes_are_found(report, change, found):
     assert problems(verify_report(changed)) == []
     change(changed)
     assert set(found) <= set(problems(verify_report(changed)))
+
+
+@pytest.mark.parametrize("name", ["accounting", "arithmetic", "relation", "bounds_origin"])
+def test_words_that_no_fit_writes_are_refused(report, name):
+    with pytest.raises(ModelFileError, match="'approved' is not"):
+        verify_report(report | {name: "approved"})
+    other = report | {name: "approved", "versions": [["dpols", "7.0.0"]]}
+    assert {finding.about for finding in verify_report(other) if not finding.holds} == {"unchecked"}
+
+
+def test_a_method_of_another_version_cannot_be_checked(report):
+    other = report | {"method": "later", "versions": [["dpols", "7.0.0"]]}
+    assert {finding.about for finding in verify_report(other) if not finding.holds} == {"unchecked"}
 
 
 def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
