@@ -2,7 +2,7 @@
 
 This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
 fit was charged to a ledger: pass it, and the entry that the report names must be in it, count, and have the report's
-releases. An entry is named by its hash, so that no other fit has it, unless someone copies it into another report: one
+releases, its budget and its unit. An entry is named by its hash, so that no other fit has it, unless someone copies it into another report: one
 entry pays for one result. That the cost is right does not make a fit private: whether it was, as configured, is a
 finding of its own.
 
@@ -31,6 +31,7 @@ from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
 from .report.alarm import NOT_PRIVATE
+from .report.charge import charge_of_fit
 from .storage.model_file import FORMAT, read_with_checksum
 from .versions import __version__
 
@@ -264,7 +265,26 @@ def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
         return Finding(what, False, f"row {found.number}, which the report names, says that the fit is {NOT_PRIVATE}")
     if not _pays_for(found, report):
         return Finding(what, False, f"row {found.number}, which the report names, has other releases")
+    if found.what != (expected := _charge_of(report)):
+        detail = f"row {found.number}, which the report names, is for {found.what!r}, and the report for {expected!r}"
+        # Another version may say the same in other words.
+        other = _other_version(report.to_dict())
+        return Finding(what, False, detail, about="accounting" if other is None else "unchecked")
     return Finding(what, True, f"row {found.number}, by its hash; it pays for one result")
+
+
+def _charge_of(report: PrivacyReport) -> str:
+    """Return what the ledger says of a fit that is as its report says."""
+    return charge_of_fit(
+        report.method,
+        report.asked,
+        report.relation,
+        unit=report.unit,
+        rows_per_unit=report.rows_per_unit,
+        seeded=report.seeded,
+        bounds_origin=report.bounds_origin,
+        void=report.void,
+    )
 
 
 def _pays_for(entry: Entry, report: PrivacyReport) -> bool:

@@ -222,7 +222,8 @@ def test_an_equal_entry_of_another_ledger_is_not_that_of_the_report(tmp_path):
 def test_the_entry_that_a_report_names_must_count_and_have_its_releases(tmp_path):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5)
     model = fitted()
-    entry = ledger.reserve([model.privacy_report_.releases], what="a fit")
+    what = "ihm fit at (epsilon=1, delta=1e-06), zero-out"
+    entry = ledger.reserve([model.privacy_report_.releases], what=what)
     other = ledger.add(model.privacy_report_.releases[0], what="a part of it")
     report = model.privacy_report_.to_dict() | {"ledger_entry": entry.identity}
     assert of_the_ledger(report, ledger) == (True, "row 2, by its hash; it pays for one result")
