@@ -173,7 +173,7 @@ def _of_the_method(name: str) -> dict[str, Any]:
     method = ALGORITHMS.get(name)
     if method is None:
         return {"method": None}
-    return {"title": method.title, "reference": method.reference}
+    return {"title": method.title, "reference": method.reference, "staged": method.staged}
 
 
 def _cost(report: PrivacyReport) -> Iterator[Finding]:

@@ -85,6 +85,7 @@ def first_line(kind, **change):
         (lambda report: report.update(approved_by="nobody"), ["fields of the report"]),
         (lambda report: report.update(method="<h1>approved</h1>"), ["fields of the report"]),
         (lambda report: report.update(method="adassp"), ["fields of the report"]),
+        (lambda report: report.update(staged=True), ["fields of the report"]),
         (lambda report: report.update(title="Perfectly private"), ["fields of the report"]),
         (lambda report: report.update(reference="Nobody (2030)"), ["fields of the report"]),
     ],
