@@ -2,9 +2,9 @@
 
 This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
 fit was charged to a ledger: pass it, and the entry that the report names must be in it, count, and have the report's
-releases, its budget and its unit. An entry is named by its hash, so that no other fit has it, unless someone copies it into another report: one
-entry pays for one result. That the cost is right does not make a fit private: whether it was, as configured, is a
-finding of its own.
+releases, its budget and its unit. An entry is named by its hash, so that no other fit has it, unless someone copies it
+into another report: one entry pays for one result. That the cost is right does not make a fit private: whether it was,
+as configured, is a finding of its own.
 
 Of a page, what a person reads must follow from the data that it holds: it is written anew and compared letter by
 letter, so that no number, no hidden text and no style that hides something can be changed by itself. Another version
@@ -114,8 +114,8 @@ def _document(path: str | os.PathLike[str], data: str) -> dict[str, Any]:
 
 def _not_to_be_verified(path: str | os.PathLike[str], why: str) -> ModelFileError:
     return ModelFileError(
-        f"{str(path)!r} cannot be verified: {why}. What can be is a report that dpols wrote as an HTML page (.html) or as "
-        "JSON (.json), and a model file."
+        f"{str(path)!r} cannot be verified: {why}. What can be is a report that dpols wrote as an HTML page (.html) or "
+        "as JSON (.json), and a model file."
     )
 
 
