@@ -1,13 +1,16 @@
 """Text of files reaches a terminal only as something that can be seen."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols.cli import exit_after
 from dpols.cli.seen_text import visible
+from dpols.errors import DpolsError
 from dpols.privacy import GaussianRelease
 
 ODD = "\x1b[2J\x1b[8m\u202e\x07\x7f"
@@ -79,10 +82,12 @@ def test_names_of_columns_cannot_steer_the_terminal(dpols, budget):
     assert (done.code, clean(done.out), seen(done.out)) == (0, True, True)
 
 
-@pytest.mark.extras
-def test_an_error_that_quotes_text_cannot_steer_the_terminal(dpols, csv, bounds, budget):
-    pytest.importorskip("typer")
-    bounds.write_text(bounds.read_text().replace("[features.age]", '[features."\\u001b[2J\\u202e"]'))
-    done = dpols("fit", csv, "--target", "pay", "--bounds", bounds, *budget, "--out", "model.json")
-    assert done.code == 2
-    assert clean(done.err)
+def test_an_error_and_a_warning_that_quote_text_cannot_steer_the_terminal(capsys):
+    def run():
+        warnings.warn(ODD, UserWarning, stacklevel=1)
+        raise DpolsError(ODD)
+
+    with pytest.raises(SystemExit):
+        exit_after(run)
+    warned, failed = capsys.readouterr().err.splitlines()
+    assert all(clean(line) and seen(line) for line in (warned, failed))
