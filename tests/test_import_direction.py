@@ -59,7 +59,17 @@ ALLOWED: dict[str, set[str]] = {
         "side_releases",
         "versions",
     },
-    "verification": {"errors", "fitting", "inference", "ledger", "privacy", "report", "storage", "versions"},
+    "verification": {
+        "algorithms",
+        "errors",
+        "fitting",
+        "inference",
+        "ledger",
+        "privacy",
+        "report",
+        "storage",
+        "versions",
+    },
     "estimators": {
         "data",
         "errors",

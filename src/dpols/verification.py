@@ -2,9 +2,9 @@
 
 This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
 fit was charged to a ledger: pass it, and the entry that the report names must be in it, count, and have the report's
-releases. An entry is named by its hash, so that no other fit has it, unless someone copies it into another report: one
-entry pays for one result. That the cost is right does not make a fit private: whether it was, as configured, is a
-finding of its own.
+releases, its budget and its unit. An entry is named by its hash, so that no other fit has it, unless someone copies it
+into another report: one entry pays for one result. That the cost is right does not make a fit private: whether it was,
+as configured, is a finding of its own.
 
 Of a page, what a person reads must follow from the data that it holds: it is written anew and compared letter by
 letter, so that no number, no hidden text and no style that hides something can be changed by itself. Another version
@@ -22,6 +22,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from .algorithms import ALGORITHMS
 from .errors import ModelFileError
 from .fitting.describing import estimates_of
 from .inference import Inference
@@ -30,6 +31,7 @@ from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
 from .report.alarm import NOT_PRIVATE
+from .report.charge import charge_of_fit
 from .storage.model_file import FORMAT, read_with_checksum
 from .versions import __version__
 
@@ -54,6 +56,8 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
     """
     written = _text(path)
     page = _IN_A_PAGE.search(written)
+    if page is None and "htm" in Path(path).suffix.lower():  # a browser shows whatever text stands there
+        raise _not_to_be_verified(path, "it is not a page written by dpols")
     document = _document(path, written if page is None else page.group(1))
     if page is not None:
         return (*verify_report(document, ledger=ledger), _shown(document, written))
@@ -91,21 +95,28 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
 
 def _text(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_bytes().decode("utf-8")  # as it is: names may hold ends of lines of any kind
     except OSError as error:
         raise ModelFileError(f"cannot read {str(path)!r}: {error.strerror}.") from None
     except ValueError:
-        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not text in UTF-8.") from None
+        raise _not_to_be_verified(path, "it is not text in UTF-8") from None
 
 
 def _document(path: str | os.PathLike[str], data: str) -> dict[str, Any]:
     try:
         document = json.loads(data, object_pairs_hook=_once_each)
     except (ValueError, RecursionError):
-        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file: it is not valid JSON.") from None
+        raise _not_to_be_verified(path, "it holds no valid JSON") from None
     if not isinstance(document, dict):
-        raise ModelFileError(f"{str(path)!r} is neither a report nor a model file.")
+        raise _not_to_be_verified(path, "its JSON is no report")
     return document
+
+
+def _not_to_be_verified(path: str | os.PathLike[str], why: str) -> ModelFileError:
+    return ModelFileError(
+        f"{str(path)!r} cannot be verified: {why}. What can be is a report that dpols wrote as an HTML page (.html) or "
+        "as JSON (.json), and a model file."
+    )
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -146,8 +157,8 @@ def _shown(data: dict[str, Any], written: str) -> Finding:
 
 
 def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
-    """Compare with what the report itself would write, which has derived fields such as ``private``."""
-    written = json.loads(report.to_json())
+    """Compare with what the report itself would write, derived fields such as ``private`` and its method included."""
+    written = json.loads(report.to_json()) | _of_the_method(report.method)
     names = {*written, *data}
     differing = sorted(name for name in names if written.get(name) != data.get(name))
     other = _other_version(data)
@@ -155,6 +166,14 @@ def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
         return Finding("fields of the report", False, _unreadable(other), about="unchecked")
     detail = f"{', '.join(differing)} differ from what follows from the rest" if differing else "consistent"
     return Finding("fields of the report", not differing, detail)
+
+
+def _of_the_method(name: str) -> dict[str, Any]:
+    """Return what every report of a method says of it; nothing is right of one that there is not."""
+    method = ALGORITHMS.get(name)
+    if method is None:
+        return {"method": None}
+    return {"title": method.title, "reference": method.reference, "staged": method.staged}
 
 
 def _cost(report: PrivacyReport) -> Iterator[Finding]:
@@ -246,7 +265,26 @@ def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
         return Finding(what, False, f"row {found.number}, which the report names, says that the fit is {NOT_PRIVATE}")
     if not _pays_for(found, report):
         return Finding(what, False, f"row {found.number}, which the report names, has other releases")
+    if found.what != (expected := _charge_of(report)):
+        detail = f"row {found.number}, which the report names, is for {found.what!r}, and the report for {expected!r}"
+        # Another version may say the same in other words.
+        other = _other_version(report.to_dict())
+        return Finding(what, False, detail, about="accounting" if other is None else "unchecked")
     return Finding(what, True, f"row {found.number}, by its hash; it pays for one result")
+
+
+def _charge_of(report: PrivacyReport) -> str:
+    """Return what the ledger says of a fit that is as its report says."""
+    return charge_of_fit(
+        report.method,
+        report.asked,
+        report.relation,
+        unit=report.unit,
+        rows_per_unit=report.rows_per_unit,
+        seeded=report.seeded,
+        bounds_origin=report.bounds_origin,
+        void=report.void,
+    )
 
 
 def _pays_for(entry: Entry, report: PrivacyReport) -> bool:

@@ -83,6 +83,11 @@ def first_line(kind, **change):
         (lambda report: report.update(seeded=True, private=False), ["private as configured"]),
         (lambda report: report.update(private=False), ["fields of the report"]),
         (lambda report: report.update(approved_by="nobody"), ["fields of the report"]),
+        (lambda report: report.update(method="<h1>approved</h1>"), ["fields of the report"]),
+        (lambda report: report.update(method="adassp"), ["fields of the report"]),
+        (lambda report: report.update(staged=True), ["fields of the report"]),
+        (lambda report: report.update(title="Perfectly private"), ["fields of the report"]),
+        (lambda report: report.update(reference="Nobody (2030)"), ["fields of the report"]),
     ],
 )
 def test_changes_are_found(report, change, found):
@@ -90,6 +95,19 @@ def test_changes_are_found(report, change, found):
     assert problems(verify_report(changed)) == []
     change(changed)
     assert set(found) <= set(problems(verify_report(changed)))
+
+
+@pytest.mark.parametrize("name", ["accounting", "arithmetic", "relation", "bounds_origin"])
+def test_words_that_no_fit_writes_are_refused(report, name):
+    with pytest.raises(ModelFileError, match="'approved' is not"):
+        verify_report(report | {name: "approved"})
+    other = report | {name: "approved", "versions": [["dpols", "7.0.0"]]}
+    assert {finding.about for finding in verify_report(other) if not finding.holds} == {"unchecked"}
+
+
+def test_a_method_of_another_version_cannot_be_checked(report):
+    other = report | {"method": "later", "versions": [["dpols", "7.0.0"]]}
+    assert {finding.about for finding in verify_report(other) if not finding.holds} == {"unchecked"}
 
 
 def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
@@ -156,6 +174,13 @@ def test_other_files_are_refused(tmp_path):
         verify_file(tmp_path / "none")
 
 
+def test_a_report_in_markdown_is_refused_with_what_can_be_verified(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(fitted("adassp").privacy_report_.to_markdown())
+    with pytest.raises(ModelFileError, match=r"an HTML page \(.html\) or as JSON \(.json\), and a model file"):
+        verify_file(path)
+
+
 @pytest.mark.parametrize("method", ["ihm", "ihm-adaptive"])
 def test_a_report_must_be_charged_to_the_ledger_that_is_named(method, tmp_path):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5, black_boxes=(1.0, 2e-6))
@@ -198,7 +223,8 @@ def test_an_equal_entry_of_another_ledger_is_not_that_of_the_report(tmp_path):
 def test_the_entry_that_a_report_names_must_count_and_have_its_releases(tmp_path):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-5)
     model = fitted()
-    entry = ledger.reserve([model.privacy_report_.releases], what="a fit")
+    what = "ihm fit at (epsilon=1, delta=1e-06), zero-out"
+    entry = ledger.reserve([model.privacy_report_.releases], what=what)
     other = ledger.add(model.privacy_report_.releases[0], what="a part of it")
     report = model.privacy_report_.to_dict() | {"ledger_entry": entry.identity}
     assert of_the_ledger(report, ledger) == (True, "row 2, by its hash; it pays for one result")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,6 +114,28 @@ def test_a_json_report_that_quotes_a_page_is_not_read_as_that_page(report, tmp_p
     path = tmp_path / "report.json"
     path.write_text(json.dumps(data))
     assert next(finding.what for finding in verify_file(path) if not finding.holds) == "epsilon spent"
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\r\nb", "a\u2028b"])
+def test_a_page_is_read_as_it_was_written_whatever_ends_lines_in_its_names(name, tmp_path):
+    X = np.linspace(-1, 1, 300)[:, None]
+    bounds = Bounds(features=[(-1, 1)], target=(-1, 1))
+    report = PrivateLinearRegression(1.0, 1e-6, bounds, method="adassp").fit(X, X[:, 0]).privacy_report_
+    page = replace(report, bounds=((name, "[-1, 1]"),)).to_html()
+    path = tmp_path / "page.html"
+    path.write_bytes(page.encode())
+    assert all(finding.holds for finding in verify_file(path))
+    path.write_bytes(page.replace("\n", "\r\n").encode())
+    assert not all(finding.holds for finding in verify_file(path))
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.HTM", "report.xhtml"])
+def test_json_under_the_name_of_a_page_is_not_a_page(report, name, tmp_path):
+    """A browser would show what its values say."""
+    path = tmp_path / name
+    path.write_text(json.dumps(report.to_dict() | {"verdict": "<h1>epsilon = 0.01</h1><!--"}))
+    with pytest.raises(ModelFileError, match="not a page written by dpols"):
+        verify_file(path)
 
 
 def written_by(report, version, **more):

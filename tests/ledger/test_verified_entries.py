@@ -1,5 +1,7 @@
 """A report is charged to a ledger only if the entry that it names is there, counts, and has its releases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,10 +36,35 @@ def test_the_entry_of_the_fit_pays_for_it(report, ledger):
 
 
 def test_an_entry_counts_until_it_is_void(report, ledger):
-    entry = ledger.reserve([report.releases], what="the same releases")
+    entry = ledger.reserve([report.releases], what=ledger.entries()[0].what)
     assert charged(report, ledger, entry)
     ledger.void(entry, why="nothing was released")
     assert not charged(report, ledger, entry)
+
+
+def test_an_entry_that_is_not_of_such_a_fit_does_not_pay(report, ledger):
+    assert not charged(report, ledger, ledger.reserve([report.releases], what="the same releases"))
+
+
+@pytest.mark.parametrize(
+    "change", [{"unit": "family"}, {"unit": None}, {"rows_per_unit": 9}, {"unit": None, "rows_per_unit": 1}]
+)
+def test_the_unit_of_a_report_is_that_of_its_entry(change, ledger):
+    X = np.linspace(-1.0, 1.0, 60)[:, None]
+    model = PrivateLinearRegression(0.5, 1e-6, BOUNDS, method="adassp", ledger=ledger, max_rows_per_unit=3)
+    report = model.fit(X, X[:, 0], groups=np.arange(60) // 3).privacy_report_
+    assert charged(report, ledger)
+    assert not charged(replace(report, **change), ledger)
+
+
+def test_a_report_of_rows_does_not_become_one_of_units(report, ledger):
+    assert not charged(replace(report, unit="person"), ledger)
+
+
+def test_an_entry_in_the_words_of_another_version_cannot_be_checked(report, ledger):
+    data = replace(report, unit="person", versions=(("dpols", "7.0.0"),)).to_dict()
+    (finding,) = (each for each in verify_report(data, ledger=ledger) if each.what == "charged to the ledger")
+    assert (finding.holds, finding.about) == (False, "unchecked")
 
 
 def test_an_entry_of_other_releases_does_not_pay(report, ledger):

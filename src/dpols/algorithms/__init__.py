@@ -53,6 +53,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=ihm_adaptive.plan,
             run=ihm_adaptive.run,
             evidence=ihm_adaptive.evidence,
+            staged=True,
             inconsistent=_CLIPS,
         ),
         Algorithm(
@@ -71,6 +72,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             plan=linmix_dynamic.plan,
             run=linmix_dynamic.run,
             evidence=linmix_dynamic.evidence,
+            staged=True,
             inconsistent=_SKETCHES,
         ),
         Algorithm(

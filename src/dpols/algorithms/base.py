@@ -83,6 +83,7 @@ class Algorithm:
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
     evidence: Callable[[Any, Fit, int, float | None], Evidence] | None = None
     exact_form: bool = True  # whether it can run in exact arithmetic: it uses the channel's own mechanisms only
+    staged: bool = False  # whether its plans are staged ones
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
 
 

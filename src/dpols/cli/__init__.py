@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from ..errors import BudgetExceeded, DpolsError, MissingExtraError
+from .seen_text import visible
 
 _BAD_INPUT = (DpolsError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
 _NOT_THE_USERS_FAULT = (MissingExtraError, BudgetExceeded)
@@ -54,7 +55,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _say(what: str, message: str) -> None:
     """Print one line on standard error, whatever the message looks like, so that it can be read in a log."""
-    print(f"{what}:", " ".join(message.split()), file=sys.stderr)
+    print(f"{what}:", visible(" ".join(message.split())), file=sys.stderr)
 
 
 def _message(error: Exception) -> str:

@@ -2,14 +2,25 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-out = Console(highlight=False, markup=False, emoji=False)
-progress = Console(stderr=True, highlight=False, markup=False, emoji=False)
+from .seen_text import visible
+
+
+class _VisibleConsole(Console):
+    """A console that shows what is not seen in the text that it prints."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        super().print(*(visible(one, keep="\n") if isinstance(one, str) else one for one in objects), **how)
+
+
+out = _VisibleConsole(highlight=False, markup=False, emoji=False)
+progress = _VisibleConsole(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
@@ -24,14 +35,14 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: a column named with a leading > is aligned to the right, long text is folded, none is lost."""
-    out.print(Text(title, style="bold"))
+    out.print(Text(visible(title), style="bold"))
     table = Table(box=SIMPLE_HEAD, show_header=any(columns), pad_edge=False, show_edge=False)
     for name in columns:
         right = name.startswith(">")
         table.add_column(name.removeprefix(">"), justify="right" if right else "left", overflow="fold")
     for row in rows:
         # As text, since column names of the data may look like markup.
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     out.print(table)
     out.print()
 

@@ -13,6 +13,7 @@ from .declared_table import DeclaredTable
 from .found_bounds import categories_of, read_with_unit
 from .progress import pass_bar
 from .report import report_text
+from .seen_text import visible
 
 if TYPE_CHECKING:
     from ..estimators import PrivateLinearRegression
@@ -52,7 +53,7 @@ def interrupts_explained() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        typer.echo(" ".join(("interrupted.", *getattr(error, "__notes__", ()))), err=True)
+        typer.echo(visible(" ".join(("interrupted.", *getattr(error, "__notes__", ())))), err=True)
         raise
 
 

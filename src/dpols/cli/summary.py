@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from . import options as given
 from .console import out as console
 from .output import check_output, write_text
+from .seen_text import visible
 
 if TYPE_CHECKING:
     from ..inference.summary import Summary
@@ -52,7 +53,7 @@ def summary(
     if json:
         typer.echo(_json(found))
     elif out is None:
-        typer.echo(str(found))
+        typer.echo(visible(str(found), keep="\n"))
     else:
         console.print(f"Summary saved to {out}", soft_wrap=True)
 

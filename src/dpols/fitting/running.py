@@ -16,7 +16,7 @@ from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
-from ..report.alarm import not_private_in_short
+from ..report.charge import charge_of_fit
 from ..side_releases import one_step
 from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
 from ..side_releases.bounds_advice import SpreadCounts, release_spread
@@ -94,11 +94,18 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
 
 
 def _what(prepared: Prepared, *, seeded: bool) -> str:
-    """Say in a ledger what a fit is, in public numbers, and whether it is not private."""
+    """Say in a ledger what a fit is."""
     request = prepared.request
-    unit = "" if request.unit is None else f", {request.unit} of up to {request.rows_per_unit} rows"
-    void = not_private_in_short(seeded=seeded, bounds_origin=prepared.bounds.origin, void=request.void)
-    return f"{prepared.method.name} fit at {prepared.budget}, {prepared.relation}{unit}{void}"
+    return charge_of_fit(
+        prepared.method.name,
+        prepared.budget,
+        prepared.relation,
+        unit=request.unit,
+        rows_per_unit=request.rows_per_unit,
+        seeded=seeded,
+        bounds_origin=prepared.bounds.origin,
+        void=request.void,
+    )
 
 
 def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
+from .privacy_report import ACCOUNTING
 
 
 @dataclass(frozen=True)
@@ -125,17 +126,11 @@ def _cost(report: Any) -> Table:
         ("asked", f"epsilon = {report.asked.epsilon:.6g}, delta = {report.asked.delta:.4g}"),
         ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, {report.spent_in_words}"),
         ("certified", report.certificate_in_words),
-        ("accounting", f"{report.accounting}: {_ACCOUNTING.get(report.accounting, '')}"),
+        ("accounting", f"{report.accounting}: {ACCOUNTING[report.accounting]}"),
         ("method", f"{report.title} ({report.method}); {report.reference}"),
         *([] if report.ledger_entry is None else [("charged as", f"ledger row {report.ledger_entry}")]),
     ]
     return Table(("", ""), tuple(rows))
-
-
-_ACCOUNTING = {
-    "exact": "noise is calibrated by the privacy loss of all releases together",
-    "paper": "noise is calibrated as the method was published",
-}
 
 
 def _outcome(report: Any) -> tuple[Part, ...]:
@@ -179,7 +174,7 @@ def _assumptions(report: Any) -> tuple[Part, ...]:
         _BOUNDS_REST_ON[report.bounds_origin],
         "The operating system's random numbers are unpredictable.",
         "Other uses of the same rows are not covered by this report: the costs of several releases add up.",
-        arithmetic.get(report.arithmetic, report.arithmetic),
+        arithmetic[report.arithmetic],
     )
     parts: tuple[Part, ...] = (Bullets(items), f"{report.bounds_in_words}:", Table(("", ""), tuple(report.bounds)))
     return (*parts, "On these bounds:", Bullets(tuple(report.advice))) if report.advice else parts

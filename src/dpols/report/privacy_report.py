@@ -6,7 +6,7 @@ A report holds public parameters and released values only.
 import json
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,6 +35,10 @@ _ORIGINS = {
 ARITHMETIC = {
     "exact": "exact: the guarantee holds of the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
+}
+ACCOUNTING = {
+    "exact": "noise is calibrated by the privacy loss of all releases together",
+    "paper": "noise is calibrated as the method was published",
 }
 
 
@@ -142,7 +146,7 @@ class PrivacyReport:
     @property
     def arithmetic_in_words(self) -> str:
         """The arithmetic of the run and what it means for the guarantee."""
-        return ARITHMETIC.get(self.arithmetic, self.arithmetic)
+        return ARITHMETIC[self.arithmetic]
 
     @property
     def relation_in_words(self) -> str:
@@ -300,22 +304,21 @@ def _ledger_entry(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _origin(value: Any) -> str:
-    if text(value) not in _ORIGINS:
-        raise ValueError(f"{value!r} is not where bounds come from")
-    return str(value)
+def _one_of(known: Collection[str], what: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if text(value) not in known:
+            raise ValueError(f"{value!r} is not {what}")
+        return str(value)
 
-
-def _relation(value: Any) -> str:
-    if text(value) not in RELATIONS:
-        raise ValueError(f"{value!r} is not a neighbouring relation")
-    return str(value)
+    return read
 
 
 # How each field of a report is read, and checked to be what its text and its JSON need.
 _READ: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("method", "title", "reference", "arithmetic", "accounting", "verdict", "verdict_reason"), text),
-    "relation": _relation,
+    **dict.fromkeys(("method", "title", "reference", "verdict", "verdict_reason"), text),
+    "arithmetic": _one_of(ARITHMETIC, "an arithmetic"),
+    "accounting": _one_of(ACCOUNTING, "a way of accounting"),
+    "relation": _one_of(RELATIONS, "a neighbouring relation"),
     "seeded": flag,
     "staged": flag,
     "versions": tuple_of(_pair),
@@ -329,7 +332,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "assumed_public": tuple_of(text),
     "unit": lambda value: None if value is None else text(value),
     "rows_per_unit": whole,
-    "bounds_origin": _origin,
+    "bounds_origin": _one_of(_ORIGINS, "where bounds come from"),
     "advice": tuple_of(text),
     "void": tuple_of(text),
     "estimates": tuple_of(estimate_from),
