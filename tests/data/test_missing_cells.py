@@ -97,6 +97,14 @@ def test_every_missing_cell_is_missing(cell):
         assert unit_codes(given)[0] == unit_codes(given)[3] >= 0
 
 
+@pytest.mark.parametrize("cell", [10**5000, -(10**5000), Fraction(10**400, 7)], ids=["whole", "negative", "fraction"])
+def test_a_number_beyond_doubles_is_none_of_the_categories(cell):
+    declared = FeatureMap({"c": CategoricalColumn(["a", "b"], unknown="other"), "d": CategoricalColumn([1, 2])})
+    values = np.array([["b", 2], [cell, cell]], dtype=object)
+    for block in (values, pd.DataFrame(values, columns=["c", "d"])):
+        np.testing.assert_array_equal(declared.transform(block), [[1, 0, 1], [0, 1, 0]])
+
+
 @pytest.mark.parametrize("cell", [0.0, 1, "", "nan", "NA", True, Decimal(1), (), [None], np.array([np.nan, 1.0]), {}])
 def test_other_cells_are_not_missing(cell):
     assert not is_missing(cell)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,8 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
         try:
             level = category_name(value)
         except (TypeError, ValueError, OverflowError):
+            if isinstance(value, Rational):  # too large for a name
+                return unknown
             raise DataTypeError(
                 f"column {name!r} is declared as categories, but has cells of type {type(value).__name__}; "
                 "it must hold text, numbers or booleans."
