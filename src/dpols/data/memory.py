@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError, DataTypeError
 from .columns import feature_names, require_numeric
 from .kinds import library_of
-from .missing import floats
+from .missing import floats, unmasked
 from .source import Array, Kernel, Total, add_up
 from .threads import even_blocks, map_blocks
 
@@ -102,6 +102,7 @@ def real_numbers(values: Any, name: str) -> Array:
 
     What is refused is never quoted, as it would be by numpy and scikit-learn.
     """
+    values = unmasked(values)
     array = np.asarray(values)
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
