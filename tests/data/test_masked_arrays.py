@@ -5,7 +5,7 @@ import pytest
 
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression, release_sketch
 from dpols.data.missing import unmasked
-from dpols.errors import BadRowsError
+from dpols.errors import BadRowsError, DataError
 
 X = np.random.default_rng(0).uniform(-1, 1, (300, 2))
 Y = X @ [0.5, -0.3]
@@ -40,6 +40,16 @@ def test_masked_whole_numbers_and_truth_values_are_missing():
     for values in (np.sign(Y).astype(int), Y > 0):
         expected = fit(X, np.where(HIDDEN, np.nan, values), **PLAIN).coef_.tolist()
         assert fit(X, np.ma.array(values, mask=HIDDEN), **PLAIN).coef_.tolist() == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*:dpols.errors.NotPrivateWarning")
+@pytest.mark.parametrize("options", [PLAIN, MAP], ids=["plain", "map"])
+def test_predictions_and_scores_refuse_masked_cells(options):
+    fitted = fit(X, Y, **options)
+    with pytest.raises(DataError, match="a prediction needs every"):
+        fitted.predict(np.ma.array(X, mask=MASK))
+    with pytest.raises(DataError, match="a score needs the target of every row"):
+        fitted.score(X, np.ma.array(Y, mask=HIDDEN))
 
 
 def test_bounds_pass_over_masked_cells():
