@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .data import Bounds, RowSource, open_rows
 from .data.kinds import refuse_unread
-from .data.memory import unquoted
-from .data.opening import column_names
+from .data.opening import column_names, rows_to_predict, targets_to_score
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
@@ -198,7 +197,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
         warn_user(SCORE_IS_EXACT)
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, targets_to_score(y), sample_weight))
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a JSON file: released values and public parameters only."""
@@ -262,8 +261,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
-        with unquoted("X"):
-            return validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        return rows_to_predict(self, X)
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.

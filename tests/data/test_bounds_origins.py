@@ -1,12 +1,16 @@
 """Bounds from reference tables, from files and, unsafely, from the data: what they are, and what the report says."""
 
+import copy
+import math
+import pickle
 import re
 
 import numpy as np
 import pytest
 
-from dpols import Bounds, PaidBounds, PrivateLinearRegression
+from dpols import Bounds, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression
 from dpols.errors import BoundsError
+from dpols.feature_map import Factor
 from dpols.report import PrivacyReport
 
 
@@ -142,3 +146,47 @@ def test_a_page_says_what_its_bounds_rest_on(bounds, words):
     page = PrivateLinearRegression(1.0, 1e-6, bounds).fit(*rows()).privacy_report_.to_markdown()
     assert words in page
     assert ("Declared bounds" in page) is (bounds == Bounds(features=[(0, 10), (-5, 5)], target=(-20, 30)))
+
+
+READ = Bounds.from_data(np.array([[0.0], [9.7]]), target=np.array([0.0, 1.0]), unsafe_from_data=True)
+LOW, HIGH = READ.features[0]
+COMPUTED = {
+    "floor": lambda: math.floor(HIGH),
+    "ceil": lambda: math.ceil(HIGH),
+    "trunc": lambda: math.trunc(HIGH),
+    "round": lambda: round(HIGH),
+    "round to a digit": lambda: round(HIGH, 1),
+    "plus": lambda: +HIGH,
+    "whole part": lambda: HIGH // 1,
+    "remainder": lambda: HIGH % 100,
+    "power": lambda: HIGH**2,
+    "divided by it": lambda: 100 // HIGH,
+    "remainder by it": lambda: 100 % HIGH,
+    "power of a constant": lambda: 2**HIGH,
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_what_is_computed_from_the_data_stays_marked(name):
+    high = COMPUTED[name]()
+    assert Bounds(features={"x": (-1, high)}).origin == "data"
+    assert Bounds(features={"x": (-1, float(high))}).origin == "declared"
+
+
+@pytest.mark.parametrize("value", [LOW, HIGH], ids=["zero", "not zero"])
+def test_replacements_and_origins_read_from_the_data_mark_a_feature_map(value):
+    replaced = FeatureMap({"x": NumericColumn(0, 10, missing=value)}, target=(0, 1))
+    shifted = FeatureMap({"x": NumericColumn(0, 10)}, [Factor("x", 2, origin=value)], target=(0, 1))
+    for marked in (replaced, shifted):
+        assert marked.origin == marked.bounds().origin == "data"
+        assert FeatureMap.from_dict(marked.to_dict()).origin == "data"
+
+
+def test_declared_ranges_cannot_be_changed():
+    bounds = Bounds(features={"x": (0, 1)}, target=(0, 1))
+    for each in (bounds, copy.deepcopy(bounds), pickle.loads(pickle.dumps(bounds))):
+        assert each == bounds
+        with pytest.raises(TypeError, match="cannot be changed"):
+            each.features["x"] = (LOW, HIGH)
+        with pytest.raises(TypeError, match="cannot be changed"):
+            each.features.update(x=(LOW, HIGH))

@@ -9,8 +9,9 @@ import pytest
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingRegressor
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import SelectKBest
-from sklearn.impute import SimpleImputer
+from sklearn.impute import IterativeImputer, SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -28,6 +29,7 @@ from dpols.errors import NotPrivateWarning
 
 X = np.random.default_rng(0).uniform(-1, 1, size=(600, 2))
 Y = X @ [0.5, -0.2]
+WITH_A_GAP = np.column_stack((X, np.where(np.arange(len(Y)) < 9, np.nan, Y)))
 
 
 def model(**more):
@@ -160,6 +162,7 @@ MANY = {
     "GridSearchCV": lambda one: GridSearchCV(one, {"fit_intercept": [True, False]}, cv=2).fit(X, Y),
     "threads": lambda one: cross_val_score(one, X, Y, cv=2, n_jobs=2),
     "BaggingRegressor": lambda one: BaggingRegressor(one, n_estimators=2).fit(X, Y),
+    "IterativeImputer": lambda one: IterativeImputer(one, max_iter=1).fit(WITH_A_GAP),
 }
 
 

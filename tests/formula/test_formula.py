@@ -173,6 +173,7 @@ REFUSED = {
     "y ~ " + "(" * 5000 + "a" + ")" * 5000: "nested too deeply",
     "y ~ " + ":".join(f"C(r{i}, levels=['x', 'y'])" for i in range(9)): "more than 8 columns of categories",
     "y ~ (" + "+".join(f"a{i}" for i in range(400)) + ")**2": "more than 100000 products",
+    "y ~ " + ":".join(f"poly(c{i}, 5, raw=True)" for i in range(20)): "more than 100000 products",
 }
 
 

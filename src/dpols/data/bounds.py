@@ -32,13 +32,26 @@ def _keep_marked(name: str) -> None:
 
     def operation(self: ReadFromData, *others: Any) -> Any:
         result = plain(self, *others)
-        return ReadFromData(result) if isinstance(result, float) else result
+        return ReadFromData(result) if isinstance(result, float | int) else result
 
     setattr(ReadFromData, name, operation)
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "abs", "round"):
+_ONE, _TWO = "neg pos abs round floor ceil trunc", "add sub mul truediv floordiv mod pow"
+for _name in (*_ONE.split(), *_TWO.split(), *(f"r{name}" for name in _TWO.split())):
     _keep_marked(f"__{_name}__")
+
+
+class ReadOnly(dict[str, Any]):
+    """A mapping that stays as it was made; unlike the one of the standard library it can be copied and pickled."""
+
+    def _refuse(self, *args: Any, **named: Any) -> Any:
+        raise TypeError("ranges cannot be changed once they are declared; make a new dpols.Bounds of them.")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> Any:
+        return ReadOnly, (dict(self),)
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,7 @@ class Bounds:
             raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=..., or neither for a sketch.")
         if isinstance(self.features, Mapping):
             pairs = {str(name): self._interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
-            object.__setattr__(self, "features", pairs)
+            object.__setattr__(self, "features", ReadOnly(pairs))
         elif self.features is not None:
             if isinstance(self.features, str) or not hasattr(self.features, "__len__"):
                 raise BoundsError(f"features={self.features!r} must be a mapping or a sequence of (low, high) pairs.")
@@ -304,19 +317,20 @@ def _shared(ends: Array) -> Array:
     return rounded[:1] if np.all(rounded == rounded[0]) else ends
 
 
-def read_from_data(*ranges: Sequence[float] | None) -> bool:
+def read_from_data(*ranges: Sequence[float | None] | None) -> bool:
     """Return whether any number of some ranges was read from the data."""
     return any(isinstance(number, ReadFromData) for pair in ranges if pair is not None for number in pair)
 
 
-def _number(value: Any) -> float:
+def as_float(value: Any) -> float:
+    """Return a number that was read from the data as it is, anything else as a plain float."""
     return value if type(value) is ReadFromData else float(value)
 
 
 def checked_interval(name: str, pair: object) -> Interval:
     """Return a pair of finite, rising numbers of usable size."""
     try:
-        low, high = (_number(value) for value in pair)  # type: ignore[attr-defined]
+        low, high = (as_float(value) for value in pair)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -331,7 +345,7 @@ def checked_interval(name: str, pair: object) -> Interval:
 def checked_positive(name: str, value: object) -> float:
     """Return a positive number of usable size."""
     try:
-        number = _number(value)
+        number = as_float(value)
     except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={value!r} must be a number.") from None
     if not _SMALLEST <= number <= _LARGEST:

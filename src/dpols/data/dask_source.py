@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import BoundsError, DataError, DpolsError, MissingExtraError
 from .columns import feature_names, require_numeric
 from .kinds import library_of
+from .missing import unmasked
 from .partitions import BLOCK_ROWS, Block, ReadBlocks, count_only, require_same_length, sum_partition
 from .source import Array, Kernel, Total, add_up
 
@@ -103,7 +104,7 @@ def _vector(target: Any) -> Any:
 
     array: Any = from_array  # has no types
     target = getattr(target, "values", target)  # a Series as an array keeps its partitions
-    vector = target if hasattr(target, "to_delayed") else array(np.asarray(target), chunks=-1)
+    vector = target if hasattr(target, "to_delayed") else array(np.asanyarray(target), chunks=-1)
     vector = vector[:, 0] if vector.ndim == 2 and vector.shape[1] == 1 else vector
     if vector.ndim != 1:
         raise DataError(f"y has {vector.ndim} dimensions; expected one target for each row.")
@@ -178,7 +179,7 @@ def _array_blocks(features: Any, target: Any = None) -> Iterator[Block]:
 
 def _doubles(values: Any) -> Array:
     with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(unmasked(values), dtype=np.float64)
 
 
 def _is_real(kind: Any) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, DataTypeError
+from ..errors import DataError, DataTypeError, DpolsError
 from .columns import feature_names, require_numeric
 from .kinds import library_of
-from .missing import floats
+from .missing import floats, unmasked
 from .source import Array, Kernel, Total, add_up
 from .threads import even_blocks, map_blocks
 
@@ -102,6 +102,7 @@ def real_numbers(values: Any, name: str) -> Array:
 
     What is refused is never quoted, as it would be by numpy and scikit-learn.
     """
+    values = unmasked(values)
     array = np.asarray(values)
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
@@ -127,9 +128,11 @@ def unquoted(name: str) -> Iterator[None]:
     """Say in place of numpy and scikit-learn that a cell is no number, since they quote it."""
     try:
         yield
+    except DpolsError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         words = {TypeError: "float() argument", ValueError: "could not convert", OverflowError: ""}
-        if words[type(error)] not in str(error):
+        if words.get(type(error), "") not in str(error):
             raise
         raise DataError(f"{name} must hold numbers; could not convert all of it to float.") from None
 

@@ -22,6 +22,24 @@ def is_missing(value: Any) -> bool:
         return isinstance(value, Decimal)  # a nan that signals
 
 
+def unmasked(values: Any) -> Any:
+    """Return masked arrays, and lists of them, as plain arrays in which a masked cell is missing; all else as it is.
+
+    Only floating point has a missing number, so that other types become objects, whether or not a cell is masked.
+    """
+    if isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) and row.ndim for row in values):
+        values = np.ma.asarray(values)
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if values.dtype.kind in "cmMV":  # refused wherever numbers or categories are asked for
+        return values.data
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    cells = values.data.astype(object)
+    cells[np.ma.getmaskarray(values)] = None
+    return cells
+
+
 def floats(values: Iterable[Any]) -> Array:
     """Return cells as doubles: nan where one is missing, infinite beyond the range of doubles.
 

@@ -8,7 +8,7 @@ from ..errors import DataError
 from .arrow_stream import stream_source
 from .engines import ENGINES, engine_source
 from .kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
-from .memory import ArraySource, real_numbers, table_source
+from .memory import ArraySource, real_numbers, table_source, unquoted
 from .source import Array, RowSource
 
 
@@ -35,6 +35,31 @@ def open_rows(X: Any, y: Any = None, *, with_target: bool = True) -> RowSource:
     if is_table(X):
         return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y)))
     return _array_source(X, y)
+
+
+def rows_to_predict(estimator: Any, X: Any) -> Array:
+    """Return rows in memory as finite numbers, of the columns that a fitted estimator of scikit-learn expects."""
+    from sklearn.utils.validation import check_array, validate_data
+
+    with unquoted("X"):
+        rows = X if is_table(X) else _matrix(X)
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        if is_table(X):
+            source = table_source(X, None)
+            rows, _ = source.block(slice(0, source.n_rows))
+        rows = check_array(rows, dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X")
+    return _all_finite(rows, "X", "a prediction needs every feature of a row (no NaN and no infinity)")
+
+
+def targets_to_score(y: Any) -> Array:
+    """Return targets as finite numbers."""
+    return _all_finite(real_numbers(y, "y"), "y", "a score needs the target of every row (no NaN and no infinity)")
+
+
+def _all_finite(values: Array, name: str, rule: str) -> Array:
+    if not np.isfinite(values).all():
+        raise DataError(f"{name} has missing or infinite values; {rule}. Leave such rows out, or fill them in.")
+    return values
 
 
 def column_names(X: Any) -> list[Any]:

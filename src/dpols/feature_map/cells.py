@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-from ..data.missing import floats, is_missing
+from ..data.missing import floats, is_missing, unmasked
 from ..data.source import Array
 from ..errors import DataError, DataTypeError
 from .columns import OTHER, CategoricalColumn, Column, NumericColumn, category_name
@@ -94,6 +95,8 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
         try:
             level = category_name(value)
         except (TypeError, ValueError, OverflowError):
+            if isinstance(value, Rational):  # too large for a name
+                return unknown
             raise DataTypeError(
                 f"column {name!r} is declared as categories, but has cells of type {type(value).__name__}; "
                 "it must hold text, numbers or booleans."
@@ -136,6 +139,12 @@ def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
     return np.array(result, dtype=np.int64)
 
 
+def as_matrix(block: Any) -> Array:
+    """Return rows without column names as an array, with their cells as they are."""
+    rows = unmasked(block)
+    return rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
+
+
 def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
     kind = _library(block)
     if kind in ("pandas", "polars", "pyarrow"):
@@ -153,7 +162,7 @@ def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
             return block.column(place) if kind == "pyarrow" else block.to_series(place)
 
         return by_name
-    rows = block if isinstance(block, np.ndarray) else np.array(block, dtype=object)
+    rows = as_matrix(block)
     if rows.ndim != 2 or rows.shape[1] != len(names):
         raise DataError(
             f"the rows have shape {rows.shape}, but the map has {len(names)} columns {list(names)}; pass a table with "

@@ -9,7 +9,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, Literal
 
-from ..data.bounds import Interval, checked_interval
+from ..data.bounds import Interval, as_float, checked_interval
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
 
@@ -186,7 +186,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
 
 def _number(name: str, value: Any) -> float:
     try:
-        number = float(value)
+        number = as_float(value)
     except (TypeError, ValueError, OverflowError):
         raise BoundsError(f"{name}={value!r} must be a number.") from None
     if isinstance(value, str) or not math.isfinite(number):

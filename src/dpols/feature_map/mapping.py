@@ -122,10 +122,11 @@ class FeatureMap:
 
     @property
     def origin(self) -> Origin:
-        """Where the ranges come from: "data" if any number of them was read from the data, else "declared"."""
+        """Where the numbers come from: "data" if any of them was read from the data, else "declared"."""
         columns = [self.columns[name] for name in self.raw_columns]
-        ranges = [column.interval for column in columns if isinstance(column, NumericColumn)]
-        return "data" if read_from_data(*ranges, self.target) else "declared"
+        numbers = [(*column.interval, column.missing) for column in columns if isinstance(column, NumericColumn)]
+        shifts = [factor.origin for term in self._terms for factor in term]
+        return "data" if read_from_data(*numbers, shifts, self.target) else "declared"
 
     def bounds(self, *, x_norm: float | None = None) -> Bounds:
         """Return the bounds of the features and of the target that follow from what is declared.

@@ -11,7 +11,7 @@ from ..data.kinds import is_source, is_stream, is_table, library_of, refuse_one_
 from ..data.memory import real_numbers
 from ..data.source import Array
 from ..errors import BoundsError, DataError, DataTypeError
-from .cells import numbers, raw_column
+from .cells import as_matrix, numbers, raw_column
 from .columns import CategoricalColumn
 from .mapping import FeatureMap
 
@@ -33,7 +33,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
         raise DataError(
             "a fit requires y to be passed, but the target y is None. Pass the targets, or the name of their column."
         )
-    rows = table if is_table(table) else _matrix(table)
+    rows = table if is_table(table) else as_matrix(table)
     n_rows = rows.num_rows if hasattr(rows, "num_rows") else len(rows)
     if n_rows < 1:
         raise DataError("the table has no rows (0 sample(s)); at least one is required.")
@@ -100,9 +100,3 @@ def _slice(rows: Any, start: int, stop: int) -> Any:
     if isinstance(rows, np.ndarray):
         return rows[start:stop]
     return rows.slice(start, stop - start)
-
-
-def _matrix(table: Any) -> Array:
-    if isinstance(table, np.ndarray):
-        return table
-    return np.array(table, dtype=object)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.bounds import Interval
+from ..data.bounds import Interval, as_float
 from ..data.source import Array
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, whole
@@ -167,7 +167,7 @@ def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
         raise BoundsError(f"power={factor.power!r} of column {factor.column!r} must be a positive whole number.")
     if not math.isfinite(factor.origin):
         raise BoundsError(f"origin={factor.origin!r} of column {factor.column!r} must be finite.")
-    return Factor(factor.column, factor.power, float(factor.origin))
+    return Factor(factor.column, factor.power, as_float(factor.origin))
 
 
 def _levels(factor: Factor, column: CategoricalColumn) -> tuple[str, ...]:

@@ -19,7 +19,9 @@ from sklearn.utils import get_tags
 from ..errors import NotPrivateWarning
 
 _NOT_THE_USER = ("dpols", "sklearn", "imblearn", "joblib", "threading", "concurrent", "contextlib", "functools")
-_FITS_MANY_TIMES = ("sklearn.model_selection", "sklearn.feature_selection", "sklearn.ensemble", "sklearn.multioutput")
+_FITS_MANY_TIMES = tuple(
+    f"sklearn.{name}" for name in ("model_selection", "feature_selection", "ensemble", "multioutput", "impute")
+)
 # Transformers of scikit-learn that learn from the rows only in some configurations, or only how many columns there are.
 _LEARNS: dict[str, Callable[[Any], bool]] = {
     "PolynomialFeatures": lambda step: False,

@@ -16,7 +16,7 @@ from ..errors import ParameterError
 from ..feature_map import CategoricalColumn, Factor, NumericColumn
 from .syntax import KNOWN, Call, Listed, Name, Node, Number, Operation, Sum, Text
 
-_MOST_TERMS = 100_000
+_MOST_PRODUCTS = 100_000
 _MOST_CATEGORIES = 8  # in one product, of which all parts are looked at
 _LARGEST_POWER = 16
 _LARGEST_DEGREE = 5
@@ -172,13 +172,18 @@ def _product(sign: str, left: Terms, right: Terms) -> Terms:
 
 def _times(left: Terms, right: Terms) -> Terms:
     """Return the products of two sums, in which a part that both factors have stands once."""
-    if len(left) * len(right) > _MOST_TERMS:
-        raise ParameterError(f"the formula has more than {_MOST_TERMS} products; write out the terms that you need.")
+    require_few(len(left) * len(right))
     if len(left) == len(right) == 1:
         _refuse_square(part for term in left.values() for part in term if {part} <= next(iter(right)))
     pairs = product(left.values(), right.values())
     joined = (tuple(dict.fromkeys((*first, *second))) for first, second in pairs)
     return _all(*({frozenset(term): term} for term in joined))
+
+
+def require_few(products: int) -> None:
+    """Refuse more products than can be worked with, before any of them is made."""
+    if products > _MOST_PRODUCTS:
+        raise ParameterError(f"the formula has more than {_MOST_PRODUCTS} products; write out the terms that you need.")
 
 
 def _power(base: Terms, node: Node) -> Terms:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any, cast
 
 from ..data import Bounds
@@ -10,7 +11,7 @@ from ..data.bounds import Interval
 from ..errors import BoundsError, ParameterError
 from ..feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
 from .syntax import Name, Node, Sides, parsed
-from .terms import Term, calls_of, coded, levels_of, terms_and_intercept
+from .terms import Term, calls_of, coded, levels_of, require_few, terms_and_intercept
 
 Column = NumericColumn | CategoricalColumn
 
@@ -68,6 +69,7 @@ def _target(sides: Sides) -> str:
 
 def _products(terms: Sequence[Term]) -> list[list[Factor]]:
     """Return the products of columns that terms stand for: of a polynomial one for each power."""
+    require_few(sum(prod(len(part.alternatives()) for part in term) for term in terms))
     chosen = [choice for term in terms for choice in product(*(part.alternatives() for part in term))]
     return [[factor for factors in choice for factor in factors] for choice in chosen]
 
