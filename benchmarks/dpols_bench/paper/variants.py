@@ -47,12 +47,12 @@ STEPS = tuple(_steps(count) for count in (4, 6, 8, 12, 16, 24))
 ABLATIONS = (
     _without("no-gate", "no comparison with noise", {"closing._beyond_noise": _all_pass}),
     _without(
-        "no-margin", "less than twice the energy of noise will do", {"closing.AGAINST_ZERO": Gate(0.03, 1e-3, 0.0)}
+        "no-margin", "less than twice the energy of noise will do", {"whitened.AGAINST_ZERO": Gate(0.03, 1e-3, 0.0)}
     ),
     _without(
         "no-harm-rule",
         "false alarms as frequent where they do harm",
-        {"closing.AGAINST_ZERO": Gate(0.03, math.inf, 2.0)},
+        {"whitened.AGAINST_ZERO": Gate(0.03, math.inf, 2.0)},
     ),
     _without("no-penalty", "all or nothing: no penalties in between", {"closing._PENALTIES": (0.0,)}),
     _without("no-ridge", "no ridge against rows too few to be seen", {"whitened.against_unseen_rows": _no_ridge}),

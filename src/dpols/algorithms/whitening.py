@@ -16,6 +16,7 @@ _ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram
 _SHORTENED = (10.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
 _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
 SMALLEST = 1e-100  # limit of a length
+_MISSED = 4.0  # standard deviations by which the mean prediction is off; the totals' noise is the larger one
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
 
 
@@ -50,7 +51,7 @@ class Totals:
         slopes, means = theta[:, :-1], self.noisy_features[:, :-1]
         gap = self.noisy_target - (slopes * means).sum(axis=1) - theta[:, -1] * constant
         stddev = self.noise * np.sqrt(0.25 + np.square(slopes).sum(axis=1))
-        return np.where(np.abs(gap) > _SEEN * stddev, gap, 0.0)
+        return np.where(np.abs(gap) > _MISSED * stddev, gap, 0.0)
 
     def beyond_range(self, theta: Array, constant: float) -> Array:
         """Return by how much the mean prediction lies outside the target's range."""
