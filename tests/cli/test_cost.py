@@ -89,7 +89,9 @@ def test_inference_shows_what_a_fit_with_it_releases(dpols):
     }
     assert plain["exact_epsilon"] == pytest.approx(1.0, rel=1e-6)
     assert paid["exact_epsilon"] == pytest.approx(1.0, rel=1e-6)
-    noise = [next(line for line in found["releases"] if line["what"] == "X'X") for found in (plain, paid)]
+    noise = [
+        next(line for line in found["releases"] if line["what"] == "X'X of shortened rows") for found in (plain, paid)
+    ]
     # Half of the squared budget is left.
     assert noise[1]["multiplier"] == pytest.approx(2**0.5 * noise[0]["multiplier"], rel=1e-4)
 

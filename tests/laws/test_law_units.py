@@ -13,15 +13,27 @@ from dpols.statistics import Statistic
 SUMS = [
     function
     for name, function in inspect.getmembers(statistics, inspect.isfunction)
-    if function.__module__ == statistics.__name__ and not name.startswith("_") and name != "per_unit"
+    if function.__module__ in (statistics.sums.__name__, statistics.whitened.__name__)
+    and name not in ("whiten", "on_grid")
 ]
 # A sum with an argument of another name adds it here.
-ARGUMENTS = {"theta": np.zeros((2, 4)), "residual_bound": 0.5, "norm_bound": 0.5, "edges": np.array([0.0, 0.1, 0.2])}
+ARGUMENTS = {
+    "theta": np.zeros((2, 4)),
+    "residual_bound": 0.5,
+    "norm_bound": 0.5,
+    "edges": np.array([0.0, 0.1, 0.2]),
+    "limit": np.array([0.3, 0.6]),
+}
 
 
 def of(function, rows: BoundedRows) -> list[Statistic]:
-    names = list(inspect.signature(function).parameters)[1:]
-    result = function(rows, **{name: ARGUMENTS[name] for name in names})
+    first, *names = inspect.signature(function).parameters.values()
+    whitened = first.annotation is statistics.WhitenedRows
+    given = {name.name: ARGUMENTS[name.name] for name in names}
+    if whitened:
+        rows = statistics.whiten(rows, np.stack((np.eye(4), 2.0 * np.eye(4))))
+        given = {name: value[:, None] * np.ones(2) if name == "edges" else value for name, value in given.items()}
+    result = function(rows, **given)
     return [result] if isinstance(result, Statistic) else list(result)
 
 
@@ -38,4 +50,4 @@ def test_a_sum_over_units_declares_so_many_times_more(function, arithmetic):
 
 
 def test_all_sums_are_seen():
-    assert len(SUMS) >= 7
+    assert len(SUMS) >= 13
