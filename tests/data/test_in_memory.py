@@ -9,6 +9,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpols import Bounds, PrivateLinearRegression
 from dpols.data import ArraySource, threads
+from dpols.data import rows as bounded_rows
+from dpols.statistics import totals
 
 N_ROWS, N_FEATURES = 200_000, 20
 BOUNDS = {
@@ -78,6 +80,43 @@ def test_a_fit_copies_no_more_than_blocks(dtype, order, bounds, arithmetic, monk
         tracemalloc.stop()
     # Two threads hold a block of 16384 rows and two spans each.
     assert peak < 15e6 < X.nbytes
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_rows_that_are_kept_rounded_give_the_same_fit_and_are_not_kept_beyond_a_limit(bounds, order, monkeypatch):
+    X, y = rows(order=order)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS[bounds], random_state=0)
+
+    def fitted():
+        tracemalloc.start()
+        try:
+            return model.fit(X, y).coef_.tobytes(), tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    fitted()  # imports and caches
+    kept, peak = fitted()
+    monkeypatch.setattr(bounded_rows, "_ROUNDED_CELLS", 0)
+    rounded_anew, low = fitted()
+    assert kept == rounded_anew
+    assert low + 10e6 < peak < low + 30e6  # 4 bytes for each of 21 coordinates
+
+
+@pytest.mark.parametrize("bad_rows", ["raise", "zero"])
+def test_bad_rows_are_refused_or_zero_where_rows_are_kept_rounded(bad_rows):
+    X, y = rows()
+    X, y = X[:40_000], y[:40_000]
+    X[[3, 30_000]] = np.nan
+    row_map = BOUNDS["features"].row_map(n_features=N_FEATURES, columns=None, fit_intercept=True)
+    bounded = bounded_rows.BoundedRows(ArraySource(X, y), row_map, bad_rows, arithmetic="exact")
+    if bad_rows == "raise":
+        with pytest.raises(ValueError, match="NaN"):
+            bounded.rounded_once()
+    else:
+        rounded = bounded.rounded_once()
+        assert rounded.is_rounded
+        assert totals(rounded).value.tolist() == totals(bounded).value.tolist()
 
 
 @pytest.mark.parametrize(("method", "n_passes"), [("ihm", 3), ("adassp", 1), ("dp-gd", 12)])

@@ -143,7 +143,7 @@ def plan(
 
 def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    channel = Channel(bits)
+    rows, channel = rows.rounded_once(), Channel(bits)
     known = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known)
     base = np.zeros((channel.trials, plan.n_features))

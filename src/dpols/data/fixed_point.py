@@ -166,7 +166,7 @@ class FixedPointSpan:
         steps = np.clip(residuals, -level, level, out=residuals)
         upper = np.floor(steps * 2.0**-BITS)
         steps -= upper * ONE
-        return to_limbs(np.concatenate((upper, steps), axis=1).T @ self.rows)
+        return to_limbs(np.concatenate((upper.T @ self.rows, steps.T @ self.rows)))
 
     def _at_most(self, lengths: Array) -> Array:
         """Return numbers that the true lengths do not exceed."""

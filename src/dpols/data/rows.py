@@ -1,11 +1,12 @@
 """The door for rows: every statistic is computed from bounded rows, and only here are rows bounded.
 
 A block is walked in spans that fit the cache. Each span is mapped, clipped and described by a `Span`, whose rows have
-norm at most 1 and whose targets lie in [-1, 1]. The user's arrays are read, never written and never copied as a whole.
+norm at most 1 and whose targets lie in [-1, 1]. The user's arrays are read, never written, and only
+`BoundedRows.rounded_once` copies them as a whole.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy as np
 from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
-from .row_numbers import NumberedSource, numbered
+from .memory import ArraySource
+from .row_numbers import NumberedSource, RowsInMemory, numbered
 from .scratch import scratch
 from .source import Array, RowSource, Total
 from .span import Span
+from .threads import even_blocks, map_blocks
 
 BadRows = Literal["raise", "zero"]
 Arithmetic = Literal["exact", "float"]
@@ -25,6 +28,7 @@ SpanKernel = Callable[..., tuple[Array, ...]]
 # Long spans mean few calls, and threads wait for each other in every call; beyond the cache they would be slow again.
 _SPAN_ROWS = 16384
 _SPAN_CELLS = 1 << 19
+_ROUNDED_CELLS = 1 << 27  # of rows that are kept rounded: half a gibibyte
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class BoundedRows:
     bad_rows: BadRows = "raise"
     arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # in how many rows neighbouring data sets may differ
+    is_rounded: bool = False  # whether the source holds whole-numbered rows that are bounded already
 
     @property
     def n_rows(self) -> int:
@@ -50,10 +55,36 @@ class BoundedRows:
         """Return the rows with the numbers ``kernel(span, *args)`` beside them, a line for each row."""
         return NumberedRows(self, numbered(self.source, _over_spans, *self._how(width), kernel, *args))
 
-    def _how(self, width: int) -> tuple[RowMap, Arithmetic, int]:
-        """Return how blocks are cut and mapped."""
+    def rounded_once(self) -> "BoundedRows":
+        """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.
+
+        Passes then take less time than in floating point. 32-bit numbers hold whole ones of at most 2^20, so the rows
+        take half of the memory of an array of doubles.
+        """
+        n_rows, width = self.n_rows, self.row_map.n_coordinates
+        small = n_rows * width <= _ROUNDED_CELLS
+        if self.arithmetic != "exact" or self.is_rounded or not small or not isinstance(self.source, RowsInMemory):
+            return self
+        source, target, how = self.source, np.empty(n_rows), self._how(1)
+        whole = np.empty((n_rows, width), np.float32, _order(source.block(slice(0, 1))[0]))
+
+        def work(block: slice) -> int:
+            total = 0
+            features, targets = source.block(block)
+            for place, span, bad in _spans(features, targets, *how):
+                assert isinstance(span, FixedPointSpan)
+                whole[block][place], target[block][place] = span.rows, span.target
+                total += bad
+            return total
+
+        refuse_bad(sum(map_blocks(work, even_blocks(n_rows))), self.bad_rows)
+        return replace(self, source=ArraySource(whole, target), is_rounded=True)
+
+    def _how(self, width: int) -> tuple[RowMap | None, Arithmetic, int]:
+        """Return how blocks are mapped, if they are not bounded already, and cut."""
         most = min(_SPAN_ROWS, SPAN_ROWS) if self.arithmetic == "exact" else _SPAN_ROWS
-        return self.row_map, self.arithmetic, max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+        span_rows = max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+        return None if self.is_rounded else self.row_map, self.arithmetic, span_rows
 
     def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values
@@ -77,6 +108,11 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
     """Raise where a pass did not read the announced rows, or found rows that are not finite and were to be refused."""
     if total.n_rows != n_rows:
         raise DataError(f"a pass read {total.n_rows} rows where {n_rows} were announced; the source must not change.")
+    refuse_bad(bad, bad_rows)
+
+
+def refuse_bad(bad: int, bad_rows: BadRows) -> None:
+    """Raise where there are rows that are not finite and were to be refused."""
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
@@ -88,7 +124,7 @@ def _sum_over_spans(
     features: Array,
     target: Array,
     numbers: Array | None,
-    row_map: RowMap,
+    row_map: RowMap | None,
     arithmetic: Arithmetic,
     span_rows: int,
     kernel: SpanKernel,
@@ -108,7 +144,7 @@ def _sum_over_spans(
 def _over_spans(
     features: Array,
     target: Array,
-    row_map: RowMap,
+    row_map: RowMap | None,
     arithmetic: Arithmetic,
     span_rows: int,
     kernel: Callable[..., Array],
@@ -121,14 +157,16 @@ def _over_spans(
 
 
 def _spans(
-    features: Array, target: Array, row_map: RowMap, arithmetic: Arithmetic, span_rows: int
+    features: Array, target: Array, row_map: RowMap | None, arithmetic: Arithmetic, span_rows: int
 ) -> Iterator[tuple[slice, Span | FixedPointSpan, int]]:
     """Yield a block's spans, each with its place and its number of bad rows; the next one takes its memory."""
+    if row_map is None:
+        yield from _rounded_spans(features, target, span_rows)
+        return
     if arithmetic == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
         features = np.ascontiguousarray(features)
-    # Where a column's values lie side by side, so do those of what is computed from them: all loops are then long ones.
-    order: Literal["F", "C"] = "F" if features.strides[0] == features.itemsize else "C"
+    order = _order(features)
     longest = min(span_rows, len(features))
     buffer = scratch("mapped", (longest, row_map.n_features), order)
     rounded = scratch("rounded", (longest if arithmetic == "exact" else 0, row_map.n_coordinates), order)
@@ -136,6 +174,21 @@ def _spans(
         rows = slice(start, start + span_rows)
         span, bad = bounded_span(features[rows], target[rows], row_map, buffer)
         yield rows, FixedPointSpan.of(span, rounded) if arithmetic == "exact" else span, bad
+
+
+def _rounded_spans(features: Array, target: Array, span_rows: int) -> Iterator[tuple[slice, FixedPointSpan, int]]:
+    """Yield the spans of a block of whole-numbered rows."""
+    buffer = scratch("rounded", (min(span_rows, len(features)), features.shape[1]), _order(features))
+    for start in range(0, max(len(features), 1), span_rows):
+        rows = slice(start, start + span_rows)
+        doubles = buffer[: len(features[rows])]
+        doubles[:] = features[rows]
+        yield rows, FixedPointSpan(doubles, target[rows]), 0
+
+
+def _order(features: Array) -> Literal["F", "C"]:
+    """Return the layout for what is computed from the features: loops are long where values lie side by side."""
+    return "F" if features.strides[0] == features.itemsize else "C"
 
 
 def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:
