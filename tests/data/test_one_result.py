@@ -5,6 +5,7 @@ import pytest
 from table_files import FEATURES, NAMES, TARGET, WRITERS, arrow_table, numbers, small_parts  # noqa: F401
 
 from dpols import Bounds, PrivateLinearRegression, read, release_sketch
+from dpols.data import rows
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.extras
@@ -41,6 +42,18 @@ IN_MEMORY = {
     "polars": lambda table: (pytest.importorskip("polars").from_arrow(table), TARGET),
     "pyarrow": lambda table: (table, TARGET),
 }
+
+
+@pytest.mark.parametrize(("cells", "once"), [(6 * 3000, True), (6 * 3000 - 1, False)])
+def test_a_file_that_fits_into_memory_is_read_once(tmp_path, monkeypatch, cells, once):
+    monkeypatch.setattr(rows, "_ROUNDED_CELLS", cells)
+    passes = set()
+    table = arrow_table()
+    path = WRITERS["parquet"](tmp_path, table)
+    source = read(path, TARGET, FEATURES, progress=lambda number, *_: passes.add(number))
+    fit = model("exact", "whitened").fit(source)
+    assert (len(passes) == 1) == once
+    assert_same(fit, model("exact", "whitened").fit(table, TARGET), "exact")
 
 
 @every_arithmetic

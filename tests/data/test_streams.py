@@ -98,7 +98,7 @@ def test_a_stream_is_asked_for_anew_in_each_pass():
 def test_a_stream_that_changes_is_refused(later):
     whole = arrow_table()
     with pytest.raises(DataError, match="rows"):
-        model().fit(Stream(whole, whole, whole.slice(later.start, later.stop)), TARGET)
+        model("float").fit(Stream(whole, whole, whole.slice(later.start, later.stop)), TARGET)
 
 
 def test_columns_of_a_stream_are_checked_before_any_pass():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import DataError, DpolsError
 from .arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
@@ -24,6 +24,7 @@ class StreamSource:
     n_rows: int
     columns: tuple[str, ...]
     target: str | None
+    is_local: ClassVar[bool] = True
 
     @property
     def n_features(self) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class ArraySource:
     features: Array
     target: Array
     columns: tuple[str, ...] | None = None
+    is_local: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2 or self.target.shape != self.features.shape[:1]:
@@ -53,6 +54,7 @@ class TableSource:
     n_rows: int
     columns: tuple[str, ...]
     read: Callable[[int, int], tuple[Array, Array]] = field(compare=False)  # (start, stop) -> features, target
+    is_local: ClassVar[bool] = True
 
     @property
     def n_features(self) -> int:

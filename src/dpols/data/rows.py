@@ -15,11 +15,10 @@ from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .memory import ArraySource
-from .row_numbers import NumberedSource, RowsInMemory, numbered
+from .row_numbers import NumberedSource, numbered
 from .scratch import scratch
-from .source import Array, RowSource, Total
+from .source import Array, LocalSource, RowSource, Total
 from .span import Span
-from .threads import even_blocks, map_blocks
 
 BadRows = Literal["raise", "zero"]
 Arithmetic = Literal["exact", "float"]
@@ -58,26 +57,20 @@ class BoundedRows:
     def rounded_once(self) -> "BoundedRows":
         """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.
 
-        Passes then take less time than in floating point. 32-bit numbers hold whole ones of at most 2^20, so the rows
-        take half of the memory of an array of doubles.
+        Passes then take less time than in floating point, and files are read once. 32-bit numbers hold whole ones of
+        at most 2^20, so the rows take half of the memory of an array of doubles.
         """
         n_rows, width = self.n_rows, self.row_map.n_coordinates
-        small = n_rows * width <= _ROUNDED_CELLS
-        if self.arithmetic != "exact" or self.is_rounded or not small or not isinstance(self.source, RowsInMemory):
+        local = isinstance(self.source, LocalSource) and self.source.is_local
+        if self.arithmetic != "exact" or self.is_rounded or not local or n_rows * width > _ROUNDED_CELLS:
             return self
-        source, target, how = self.source, np.empty(n_rows), self._how(1)
-        whole = np.empty((n_rows, width), np.float32, _order(source.block(slice(0, 1))[0]))
-
-        def work(block: slice) -> int:
-            total = 0
-            features, targets = source.block(block)
-            for place, span, bad in _spans(features, targets, *how):
-                assert isinstance(span, FixedPointSpan)
-                whole[block][place], target[block][place] = span.rows, span.target
-                total += bad
-            return total
-
-        refuse_bad(sum(map_blocks(work, even_blocks(n_rows))), self.bad_rows)
+        blocks: list[Any] = [*self._checked(self.source.total(_rounded, *self._how(1)))[0]]
+        whole = np.empty((n_rows, width), np.float32, _order(blocks[0][0]))
+        target = np.empty(n_rows)
+        place = 0
+        for rows, targets in _taken(blocks):
+            whole[place : place + len(rows)], target[place : place + len(rows)] = rows, targets
+            place += len(rows)
         return replace(self, source=ArraySource(whole, target), is_rounded=True)
 
     def _how(self, width: int) -> tuple[RowMap | None, Arithmetic, int]:
@@ -108,11 +101,6 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
     """Raise where a pass did not read the announced rows, or found rows that are not finite and were to be refused."""
     if total.n_rows != n_rows:
         raise DataError(f"a pass read {total.n_rows} rows where {n_rows} were announced; the source must not change.")
-    refuse_bad(bad, bad_rows)
-
-
-def refuse_bad(bad: int, bad_rows: BadRows) -> None:
-    """Raise where there are rows that are not finite and were to be refused."""
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
@@ -139,6 +127,24 @@ def _sum_over_spans(
         bad_rows += bad
     assert sums is not None
     return (*sums, np.array(bad_rows))
+
+
+def _rounded(features: Array, target: Array, *how: Any) -> tuple[Any, Array]:
+    """Return whole-numbered rows and targets of one block, in a list so that a sum joins them, and count bad rows."""
+    rows, targets, bad_rows = [], [], 0
+    for _, span, bad in _spans(features, target, *how):
+        assert isinstance(span, FixedPointSpan)
+        rows.append(span.rows.astype(np.float32))
+        targets.append(span.target)
+        bad_rows += bad
+    return [(np.concatenate(rows), np.concatenate(targets))], np.array(bad_rows)
+
+
+def _taken(blocks: list[Any]) -> Iterator[Any]:
+    """Yield the blocks one after another, and forget each."""
+    blocks.reverse()
+    while blocks:
+        yield blocks.pop()
 
 
 def _over_spans(

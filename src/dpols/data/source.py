@@ -1,7 +1,7 @@
 """What a source of rows must offer: sums of a pure function over all its blocks, again and again."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -36,6 +36,15 @@ class RowSource(Protocol):
 
         The kernel is pure and importable, takes no generator and never writes to its block. Each row counts once.
         """
+
+
+@runtime_checkable
+class LocalSource(RowSource, Protocol):
+    """A source whose rows may lie with this process."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process reads the rows, and no worker elsewhere."""
 
 
 def add_up(parts: Iterable[tuple[tuple[Array, ...], int]]) -> Total:

@@ -53,6 +53,10 @@ class FileSource:
         return len(self.columns)
 
     @property
+    def is_local(self) -> bool:
+        return self.engine is None
+
+    @property
     def n_rows(self) -> int:
         return sum(task.n_rows for task in self.tasks)
 
@@ -111,8 +115,9 @@ def read(
 ) -> FileSource:
     """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
 
-    Only headers are read here. Each pass of a fit reads the files again, block by block, on all cores, so that memory
-    does not grow with them.
+    Only headers are read here. A fit reads the files block by block, on all cores. In exact arithmetic the default
+    method keeps the rows in memory if they take at most half a gibibyte there; otherwise each pass reads the files
+    again, and memory does not grow with them.
 
     Parameters
     ----------
