@@ -35,16 +35,16 @@ def audit(
     ] = None,
     method: given.Method = "ihm",
     arithmetic: Annotated[
-        Arithmetic, typer.Option(help="Arithmetic of the runs; exact ones are slower.")
+        Arithmetic, typer.Option(help="Arithmetic of the runs; exact arithmetic is slower.")
     ] = Arithmetic.FLOAT,
     runs: Annotated[int | None, typer.Option(min=100, help="Runs on each of the two data sets.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the runs, so that they can be repeated.")] = 0,
 ) -> None:
     """Attack the library: bound from below what its mechanisms and a method cost.
 
-    Runs each mechanism, and whole fits, very often on two data sets that differ in one row, and looks at everything
-    that is released through the exact log-likelihood ratio. Nothing that is found may exceed the epsilon claimed; it
-    should come near the exact epsilon of the two data sets. Exits with 1 where a claim is refuted.
+    Runs each mechanism, and whole fits, very often on two data sets that differ in one row, and scores all releases by
+    the exact log-likelihood ratio. No bound may exceed the claimed epsilon; it should come near the exact epsilon of
+    the two data sets. Exits with 1 if a claim is refuted.
     """
     from ..audit.plot import require_matplotlib, save_plot
     from ..audit.subjects import end_to_end, primitives

@@ -24,11 +24,11 @@ def bounds_check(
     max_rows_per_unit: Annotated[int, typer.Option(min=1, help="Rows that a unit of privacy may have.")] = 1,
     json: given.Json = False,
 ) -> None:
-    """Say how wide bounds may be for so many rows and this budget, without any data.
+    """Say how wide bounds may be for a number of rows and a budget, without any data.
 
-    Each column's bounds may reach so many standard deviations of its values from their middle: wider ones damp what the
-    column says towards nothing. Compare with what you know of your columns; dpols fit --count-clipped tells from the
-    data, for a fiftieth of the budget.
+    Prints how many standard deviations each column's bounds may reach from the middle of its values. Wider bounds
+    shrink the column's coefficient towards zero. Compare with what you know about your columns; dpols fit
+    --count-clipped counts in the data, for a fiftieth of the budget.
     """
     from ..algorithms import algorithm
     from ..privacy import Neighbours, PrivacyBudget

@@ -24,8 +24,8 @@ def bounds_template(
 ) -> None:
     """Write a bounds file with the column names of a table and limits to fill in.
 
-    Reads the header only, never a row: the limits and categories must come from public knowledge. A CSV header says
-    nothing of types; name the columns of categories by --categories, or choose in the file.
+    Reads the header only, never a row: the limits and categories must come from public knowledge. A CSV header
+    gives no types; name the columns of categories with --categories, or choose in the file.
     """
     columns = column_types(data)
     if target not in columns:

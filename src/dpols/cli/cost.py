@@ -46,7 +46,7 @@ def cost(
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     inference: Annotated[
-        bool, typer.Option("--inference", help="With what standard errors and intervals are computed from.")
+        bool, typer.Option("--inference", help="Include the releases for standard errors and intervals.")
     ] = False,
     json: given.Json = False,
 ) -> None:

@@ -35,7 +35,7 @@ def demo(
     epsilon: given.Epsilon = 1.0,
     show: Annotated[bool, typer.Option("--show/--no-show", help="Open the plot when done.")] = False,
 ) -> None:
-    """Fit made-up patients privately and show the result beside the non-private one.
+    """Fit made-up patients privately and show the result next to the non-private one.
 
     Writes data.csv, bounds.toml, model.json and demo.png, so that "dpols fit" can be tried on the same data; and
     staff.csv with staff.toml, a table with categories and empty cells.

@@ -75,7 +75,7 @@ def fit(
     features: Annotated[
         str | None,
         typer.Option(
-            help="Columns to use, with commas between them, where no bounds file lists them; by default all.",
+            help="Columns to use, with commas between them, if no bounds file lists them; by default all.",
             rich_help_panel="Bounds",
         ),
     ] = None,
@@ -86,7 +86,7 @@ def fit(
         ),
     ] = None,
     max_rows_per_unit: Annotated[
-        int | None, typer.Option(min=1, help="How many rows of each unit are used, the first ones; goes with --unit.")
+        int | None, typer.Option(min=1, help="Use the first rows of each unit, at most this many; goes with --unit.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
@@ -97,7 +97,7 @@ def fit(
     method: given.Method = "whitened",
     arithmetic: Annotated[
         Arithmetic,
-        typer.Option(help="Arithmetic: exact, float (private in the real-number model only), or exact where possible."),
+        typer.Option(help="Arithmetic: exact, float (its rounding is not covered), or exact where possible."),
     ] = Arithmetic.AUTO,
     accounting: given.AccountingOption = given.Accounting.EXACT,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
@@ -105,7 +105,7 @@ def fit(
     option: given.MethodOptions = None,
     bad_rows: Annotated[
         BadRows,
-        typer.Option(help="Rows with missing or infinite values: refuse them, or count each as zeros without a word."),
+        typer.Option(help="Rows with missing or infinite values: refuse them, or silently count each as zeros."),
     ] = BadRows.RAISE,
     inference: Annotated[
         bool,
@@ -131,10 +131,9 @@ def fit(
     """Fit a private linear regression on a file or a folder of files.
 
     Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
-    public knowledge, whose columns alone are used, or are bought by a share of the budget. Files are read in parts,
-    several times, so they may be far larger than memory, but for --unit, which reads one file as a whole. Everything is
-    checked before anything is released, so an error costs no budget, and the space for what is written is taken before,
-    too.
+    public knowledge, and only its columns are used; or a share of the budget pays for private bounds. Files are read in
+    parts, several times, so they may be far larger than memory; only --unit reads one file as a whole. Everything is
+    checked before anything is released, so an error costs no budget. Disk space for the results is reserved first, too.
     """
     from ..estimators import PrivateLinearRegression
 

@@ -40,7 +40,7 @@ def guarantee(
     ] = None,
     json: given.Json = False,
 ) -> None:
-    """Say what theory promises of IHM, AdaSSP and LinMix, without any data.
+    """Say what theory promises about IHM, AdaSSP and LinMix, without any data.
 
     Rows are scaled to norm 1. Bounds on the excess risk hold up to constants and logarithms: they rank methods, they do
     not predict an error. What is not given is taken at its worst.

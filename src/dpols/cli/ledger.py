@@ -21,7 +21,7 @@ ledger = typer.Typer(help="A privacy budget that many fits share.", invoke_witho
 _BUDGET = {"epsilon": "--epsilon ", "delta": "--delta "}
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
-Delta = Annotated[float, typer.Option(help="Probability with which the loss may be larger, in all.")]
+Delta = Annotated[float, typer.Option(help="Total probability with which the loss may be larger.")]
 Epsilon = Annotated[float, typer.Option(help="Privacy loss that all releases together may have.")]
 
 
@@ -40,11 +40,11 @@ def create(
     delta: Delta,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     failure_share: Annotated[
-        float, typer.Option(help="Share of delta for what is not Gaussian: sketches, failures, black boxes.")
+        float, typer.Option(help="Share of delta for all but Gaussian releases: sketches, failures, black boxes.")
     ] = 0.5,
     black_boxes: Annotated[
         tuple[float, float],
-        typer.Option(metavar="EPSILON DELTA", help="Part that is set apart for black boxes, whose costs are added up."),
+        typer.Option(metavar="EPSILON DELTA", help="Part reserved for black boxes, whose costs are added up."),
     ] = (0.0, 0.0),
     json: given.Json = False,
 ) -> None:

@@ -52,14 +52,12 @@ AccountingOption = Annotated[
     Accounting, typer.Option(help="How the noise is calibrated: jointly and exactly, or as published.")
 ]
 NeighboursOption = Annotated[
-    Neighbours, typer.Option(help="Which two data sets the guarantee makes hard to tell apart.")
+    Neighbours, typer.Option(help="How neighbouring data sets differ: a row becomes zeros, or any other row.")
 ]
 NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no intercept.")]
 MethodOptions = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option", metavar="NAME=VALUE", help="Further choice of the method, such as n_iterations=9. Repeatable."
-    ),
+    typer.Option("--option", metavar="NAME=VALUE", help="Option of the method, such as n_iterations=9. Repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 

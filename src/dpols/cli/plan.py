@@ -34,18 +34,18 @@ def plan(
         int | None, typer.Option(min=1, help="Number of features, without the intercept; or give --bounds.")
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="E,F", help="What to plan for; 0.1, 0.3, 1, 3 and 10 unless given.")
+        str | None, typer.Option(metavar="E,F", help="Epsilons to plan for; 0.1, 0.3, 1, 3 and 10 unless given.")
     ] = None,
     delta: given.Delta = "1/n^2",
     r_squared: Annotated[
         float | None,
-        typer.Option(help="Share of the target's variance that features explain, as you expect it; 0.5 unless given."),
+        typer.Option(help="Share of the target's variance that you expect the features to explain; 0.5 unless given."),
     ] = None,
     condition: Annotated[
         float, typer.Option(help="Largest over smallest eigenvalue of the features' correlation matrix.")
     ] = 10.0,
     bounds_slack: Annotated[
-        float, typer.Option(help="Width of the bounds over that of the data (3 standard deviations to either side).")
+        float, typer.Option(help="Width of the bounds, divided by 3 standard deviations to either side.")
     ] = 1.0,
     bounds: Annotated[Path | None, typer.Option(metavar="FILE", help="Bounds file, as dpols fit takes it.")] = None,
     public_table: Annotated[
@@ -54,7 +54,7 @@ def plan(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the public table's target.")] = None,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Those to compare: whitened,ihm,adassp,dp-gd unless given.")
+        str | None, typer.Option(metavar="A,B", help="Methods to compare; whitened,ihm,adassp,dp-gd unless given.")
     ] = None,
     want_r_squared: Annotated[
         float | None, typer.Option(help="Say which epsilon, or how many rows, reaches this R^2.")
@@ -63,13 +63,13 @@ def plan(
         float | None, typer.Option(help="The same for the median width of the slopes' 95% intervals.")
     ] = None,
     want_share: Annotated[
-        float | None, typer.Option(help="Share of slopes that are to have such an interval; 0.9 unless given.")
+        float | None, typer.Option(help="Share of slopes that must have such an interval; 0.9 unless given.")
     ] = None,
     neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
     no_intercept: given.NoIntercept = False,
     no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Do not simulate intervals; faster.")] = False,
     trials: Annotated[int, typer.Option(min=2, help="Simulated fits for each number.")] = 40,
-    seed: Annotated[int, typer.Option(min=0, help="What determines the simulation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture to write: .png, .svg or .pdf.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="HTML", help="Page to write, to hand on.")] = None,
     json: given.Json = False,

@@ -24,10 +24,10 @@ def predict(
 ) -> None:
     """Predict the target for each row of a file or a folder of files.
 
-    Columns are found by name. Predictions are clipped to the range of the target that the fit was given.
+    Columns are found by name. Predictions are clipped to the declared range of the target.
 
-    A prediction costs no privacy budget of those whose rows the model was fitted on, but it does reveal the rows
-    predicted for.
+    A prediction costs no budget: it reveals no more about the rows that the model was fitted on. But it does reveal
+    something about the rows that it is for.
     """
     from ..data import read
     from ..estimators import PrivateLinearRegression

@@ -27,13 +27,13 @@ def verify(
     ] = None,
     json: given.Json = False,
 ) -> None:
-    """Compute a report's cost anew from the releases that it lists, and say what differs.
+    """Recompute a report's cost from the releases that it lists, and say what differs.
 
-    A page is also written anew from the data that it holds, and what it shows is compared with that.
+    A page is also written again from the data that it holds, and the two are compared.
 
-    The exit code is 0 where everything holds, 1 where something differs, 2 where there is no report to be read, 3 where
-    the accounting holds of a fit that is not private as it was configured: with a seed, or with bounds that were read
-    from the data, and 4 where another version of dpols wrote it, so that not all of it can be checked.
+    The exit code is 0 if everything holds, 1 if something differs, and 2 if there is no report to read. It is 3 if the
+    accounting holds but the fit is not private as configured: with a seed, or with bounds that were read from the data.
+    It is 4 if another version of dpols wrote the page, so that not all of it can be checked.
     """
     from ..ledger import BudgetLedger
     from ..verification import verify_file

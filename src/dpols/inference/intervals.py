@@ -8,7 +8,7 @@ Beside the fit, at the theta that it released, G = X'X + E and g = X'(y - X thet
 noise of known covariance, since E and z are drawn after theta. That is the error about least squares *on these rows*;
 about the *population* it comes from there is sampling noise besides, residual variance times (X'X)^-1. Where released
 values say that this would not hold, there are reasons instead of numbers: of the whole fit, or of the coefficients that
-depend on a direction along which the features vary little. `docs/inference.md` has proofs and coverage.
+depend on a direction along which the features vary little. `docs/proofs/inference.md` has the proofs.
 """
 
 import math

@@ -9,7 +9,7 @@ terms of hockey-stick divergences
 
 As long as the shares add up to at most 1, everything together is (eps, leak + delta_B(eps))-private, however the
 releases were chosen: Gaussian ratios that are chosen one after another, with squares that add up to B^2, lose exactly
-what one release of ratio B does. `docs/ledger.md` has the proof.
+what one release of ratio B does. `docs/proofs/ledger.md` has the proof.
 
 The inequality is checked for all eps, not on a grid only: both sides are convex in exp(eps), so that between two nodes
 the left one is below its chord and the right one above its tangents.

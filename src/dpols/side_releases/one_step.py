@@ -10,7 +10,7 @@ Beside any method, and paid from the same budget, five Gaussian releases at the 
 
 Their multipliers are fixed in advance. The clip level depends on a release, but the ratio of noise to it does not. With
 G the released matrix and g the released gradient, theta + G^-1 g is least squares but for noise of known covariance,
-whatever regularisation the method used; `docs/inference.md` has the derivation.
+whatever regularisation the method used; `docs/proofs/inference.md` has the derivation.
 """
 
 import math
