@@ -82,7 +82,7 @@ LOWER_BOUNDS := import tomllib; project = tomllib.load(open("pyproject.toml", "r
 	print(*(bound.replace(">=", "==") for bound in project["dependencies"]))
 
 .venv-oldest/installed: pyproject.toml | .venv-oldest/bin/python
-	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest hypothesis mpmath
+	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest pytest-timeout hypothesis mpmath
 	@touch $@
 
 # diffprivlib does not work with newer versions of scikit-learn, so it has an environment of its own.
