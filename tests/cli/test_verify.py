@@ -123,7 +123,8 @@ def test_intervals_of_a_model_are_those_of_its_report(tmp_path):
     path = tmp_path / "model.json"
     rows = np.random.default_rng(0).uniform(-1, 1, size=(50_000, 2))
     bounds = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
-    PrivateLinearRegression(10.0, 1e-6, bounds, inference=True).fit(rows, rows @ [0.3, 0.2]).save(path)
+    target = rows @ [0.3, 0.2] + np.random.default_rng(1).uniform(-0.3, 0.3, len(rows))
+    PrivateLinearRegression(10.0, 1e-6, bounds, inference=True).fit(rows, target).save(path)
     assert problems(verify_file(path)) == []
     content = json.loads(path.read_text())["content"]
     assert content["report"]["estimates"]
