@@ -38,7 +38,7 @@ from ..privacy import (
 )
 from ..privacy.budget import delta_from_rule
 from ..randomness import Witness, streams
-from ..report.alarm import alarm_of, not_private_in_short
+from ..report.alarm import Alarmed, not_private_in_short
 from .candidates import calibrated, fit_as_planned, made
 from .scores import check_rows, in_scoring_part, sources_of, squared_errors
 
@@ -46,7 +46,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
-class SearchReport:
+class SearchReport(Alarmed):
     """What a search asked, spent and released. A row of the data enters fits or scores, never both."""
 
     asked: PrivacyBudget
@@ -60,16 +60,6 @@ class SearchReport:
     scores: tuple[Release, ...]
     bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
     void: tuple[str, ...] = ()  # what around the search voids the guarantee, as far as it was seen
-
-    @property
-    def private(self) -> bool:
-        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
-        return self.alarm is None
-
-    @property
-    def alarm(self) -> str | None:
-        """Why the search is not private, None where it is."""
-        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)
 
 
 class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
