@@ -31,13 +31,11 @@ def bounds_check(
     data, for a fiftieth of the budget.
     """
     from ..algorithms import algorithm
-    from ..privacy import Neighbours, PrivacyBudget
-    from ..privacy.budget import delta_from_rule
+    from ..privacy import Neighbours
     from ..side_releases.bounds_advice import advice_on_room, room_for_width
 
-    rule = given.parsed_delta(delta, epsilon)
+    budget = given.parsed_budget(epsilon, delta, rows)
     declared = read_feature_map(bounds, target).bounds()
-    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
     assert isinstance(declared.features, dict)
     names = list(declared.features)
     row_map = declared.row_map(n_features=len(names), columns=names, fit_intercept=not no_intercept)

@@ -56,11 +56,7 @@ def cost(
     it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
     --inference: also what intervals are computed from, and the noise that the method has left.
     """
-    from ..privacy import PrivacyBudget
-    from ..privacy.budget import delta_from_rule
-
-    rule = given.parsed_delta(delta, epsilon)
-    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
+    budget = given.parsed_budget(epsilon, delta, rows)
     coefficients = features + (not no_intercept)
     if method == "all":
         if option:

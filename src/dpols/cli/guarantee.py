@@ -45,11 +45,7 @@ def guarantee(
     Rows are scaled to norm 1. Bounds on the excess risk hold up to constants and logarithms: they rank methods, they do
     not predict an error. What is not given is taken at its worst.
     """
-    from ..privacy import PrivacyBudget
-    from ..privacy.budget import delta_from_rule
-
-    rule = given.parsed_delta(delta, epsilon)
-    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
+    budget = given.parsed_budget(epsilon, delta, rows)
     known = {
         "theta_norm": theta_norm,
         "target_bound": target_bound,

@@ -9,7 +9,7 @@ from ..data import Bounds
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
-from ..privacy.budget import delta_from_rule
+from ..privacy.budget import budget_for
 from ..side_releases import one_step
 from ..side_releases.paid_bounds import PaidBounds
 
@@ -56,9 +56,7 @@ class Request:
         for name in ("epsilon", "delta"):
             if getattr(self, name) is None:
                 raise ParameterError(f"{name} is required: pass {name}=... .")
-        return PrivacyBudget(
-            self.epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
-        )
+        return budget_for(self.epsilon, self.delta, n_rows)
 
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""

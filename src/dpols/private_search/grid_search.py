@@ -36,7 +36,7 @@ from ..privacy import (
     epsilon_of,
     gaussian_multiplier,
 )
-from ..privacy.budget import delta_from_rule
+from ..privacy.budget import budget_for
 from ..randomness import Witness, streams
 from ..report.alarm import Alarmed, not_private_in_short
 from .candidates import calibrated, fit_as_planned, made
@@ -245,8 +245,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 "epsilon and delta are required: pass them to PrivateGridSearch, for the whole search."
             )
-        delta = delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
-        return PrivacyBudget(self.epsilon, delta)
+        return budget_for(self.epsilon, self.delta, n_rows)
 
     def _range(self) -> tuple[float, float]:
         """Return the public range to which targets and predictions are clipped."""
