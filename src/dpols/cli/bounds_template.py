@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from ..data.files import column_types
 from ..errors import DataError, ParameterError
 from . import bounds_file
 from . import options as given
 from .console import out as console
 from .output import check_output, write_text
-from .tables import column_types
 
 
 def bounds_template(

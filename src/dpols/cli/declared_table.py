@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data import Bounds
 from ..errors import BoundsError, ParameterError
+from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
 from .found_bounds import check_reference, feature_columns, from_table, one_way, paid
 
 if TYPE_CHECKING:
-    from ..data import Bounds
-    from ..feature_map import FeatureMap
     from ..side_releases.paid_bounds import PaidBounds
 
 
@@ -31,7 +31,7 @@ class DeclaredTable:
     data: Path
     target: str
     columns: list[str]
-    declared: "FeatureMap | None"
+    declared: FeatureMap | None
     bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
     unit: str | None
     fit_intercept: bool
@@ -73,7 +73,7 @@ def declared_table(
 
 
 def _bounds(
-    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: "FeatureMap | None"
+    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: FeatureMap | None
 ) -> "Bounds | PaidBounds | None":
     """Return the bounds by the way that was chosen; None where a feature map holds more than ranges."""
     plain = None if declared is None else plain_bounds(declared)

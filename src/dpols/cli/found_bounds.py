@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BoundsError, MissingExtraError, ParameterError
-from .tables import column_types
+from ..data import Bounds, read
+from ..data.arrow import pyarrow
+from ..data.files import Stamp, column_types, csv
+from ..errors import BoundsError, ParameterError
+from ..feature_map import CategoricalColumn, FeatureMap
 
 if TYPE_CHECKING:
-    from ..data import Bounds
-    from ..feature_map import FeatureMap
     from ..side_releases.paid_bounds import PaidBounds
 
 
@@ -81,7 +82,7 @@ def feature_columns(data: Path, target: str, features: str | None, unit: str | N
     return listed
 
 
-def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "PaidBounds":
+def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBounds":
     """Return bounds to be paid for, within outer limits where a file declares them."""
     from ..side_releases.paid_bounds import PaidBounds
 
@@ -94,18 +95,14 @@ def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "Paid
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
-def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool) -> "Bounds":
+def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool) -> Bounds:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
-    from ..data import Bounds, read
-
     source: Any = read(path, target, features)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)
 
 
-def categories_of(declared: "FeatureMap | None") -> list[str]:
+def categories_of(declared: FeatureMap | None) -> list[str]:
     """Return the columns that are declared as categories."""
-    from ..feature_map import CategoricalColumn
-
     columns = {} if declared is None else declared.columns
     return [name for name, column in columns.items() if isinstance(column, CategoricalColumn)]
 
@@ -116,13 +113,9 @@ def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> 
     CSV has no types, so ids and categories are read as ``text``, of which an empty cell is missing. pyarrow would judge
     by all rows at once: one "1.5" among long whole numbers makes floats of them, and "007" is 7 or not.
     """
-    from ..data.files import Stamp, csv
+    arrow = pyarrow()
+    from pyarrow import parquet
 
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "files") from None
     readers = {
         ".csv": lambda: _without_empty(csv.in_memory(Stamp.of(path), names, text), text),
         ".parquet": lambda: parquet.read_table(path, columns=list(names)),
@@ -134,18 +127,17 @@ def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> 
         raise unread
     try:
         return readers[path.suffix.lower()]()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, OSError):  # whose messages would quote a cell
+    except (arrow.ArrowInvalid, arrow.ArrowKeyError, OSError):  # whose messages would quote a cell
         raise unread from None
 
 
 def _without_empty(table: Any, names: Sequence[str]) -> Any:
     """Return a table in which empty text is missing."""
-    import pyarrow
     from pyarrow import compute
 
     for place, name in enumerate(table.column_names):
         if name in names:
             column = table.column(place)
-            filled = compute.if_else(compute.equal(column, ""), pyarrow.scalar(None, column.type), column)
+            filled = compute.if_else(compute.equal(column, ""), pyarrow().scalar(None, column.type), column)
             table = table.set_column(place, name, filled)
     return table

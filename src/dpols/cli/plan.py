@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from ..data import read
+from ..data.files import column_types
 from ..errors import MissingExtraError, ParameterError
+from ..feature_map import FeatureMap
 from . import options as given
 from .bounds_file import plain_bounds, read_feature_map
 from .console import out, print_table
 from .console import progress as watched
 from .output import check_output, write_text
+from .tables import read_columns
 
 if TYPE_CHECKING:
     from ..planning import AccuracyPlan, Answer, Assumptions
@@ -221,9 +225,6 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
         return found
     if target is None:
         raise ParameterError("--target is required with --public-table: the name of the column to predict.")
-    from ..feature_map import FeatureMap
-    from .tables import column_types, read_columns
-
     types = column_types(public_table)
     wanted = names if names is not None else [name for name, why in types.items() if why is None and name != target]
     for name in (*wanted, target):
@@ -232,8 +233,6 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
         if types[name] is not None and (declared is None or name == target):
             raise ParameterError(f"column {name!r} of --public-table cannot be used: {types[name]}.")
     if isinstance(found.get("bounds"), FeatureMap):
-        from ..data import read
-
         return {**found, "public_table": read(public_table, target, wanted), "target": target}
     return {**found, "public_table": read_columns(public_table, [*wanted, target]), "target": target}
 
@@ -282,12 +281,16 @@ def _by_options() -> Iterator[None]:
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int], None]]:
     """Show a bar of what was simulated, on a terminal only."""
-    if not watched.is_terminal:
-        yield lambda what, done, total: None
-        return
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (BarColumn(bar_width=24), TextColumn("{task.completed:.0f} of {task.total:.0f}:"))
-    with Progress(*columns, TextColumn("{task.description}", markup=False), console=watched, transient=True) as bar:
+    shown = Progress(
+        *columns,
+        TextColumn("{task.description}", markup=False),
+        console=watched,
+        disable=not watched.is_terminal,
+        transient=True,
+    )
+    with shown as bar:
         task = bar.add_task("starting", total=1)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
