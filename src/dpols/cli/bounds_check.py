@@ -1,6 +1,5 @@
 """``dpols bounds-check``: what public numbers say of bounds before anything is spent."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from . import options as given
 from .bounds_file import read_feature_map
-from .console import out, print_table
+from .console import out, print_json, print_table
 
 
 def bounds_check(
@@ -51,7 +50,7 @@ def bounds_check(
             "least_standard_deviation_by_column": least,
             "advice": list(advice_on_room(room)),
         }
-        typer.echo(json_format.dumps(report, indent=2))
+        print_json(report)
         return
     print_table(
         f"Bounds for {rows:,} rows, epsilon = {epsilon:g}: up to {room:.1f} standard deviations each way",

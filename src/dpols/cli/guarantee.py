@@ -1,6 +1,5 @@
 """``dpols guarantee``: what theory promises of the methods, and the parameters that it suggests, without any data."""
 
-import json as json_format
 import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as given
-from .console import number, out, print_table
+from .console import number, out, print_json, print_table
 
 if TYPE_CHECKING:
     from ..privacy import PrivacyBudget
@@ -69,7 +68,7 @@ def guarantee(
             "parameters": parameters,
             "closed_form": without_infinity({**asdict(closed), "valid": closed.valid}),
         }
-        typer.echo(json_format.dumps(content, indent=2))
+        print_json(content)
         return
     out.print(f"{rows:,} rows with {coefficients} coefficients, epsilon = {epsilon:.6g}, delta = {budget.delta:.4g}")
     out.print("assumed: " + ", ".join(f"{name} = {value:.6g}" for name, value in known.items()) + "\n")
