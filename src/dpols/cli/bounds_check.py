@@ -12,7 +12,7 @@ from .console import out, print_json, print_table
 
 def bounds_check(
     bounds: Annotated[Path, typer.Argument(metavar="BOUNDS", help="Bounds file, as dpols fit takes it.")],
-    rows: Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")],
+    rows: given.Rows,
     epsilon: given.Epsilon,
     delta: given.Delta,
     *,

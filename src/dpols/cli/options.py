@@ -31,6 +31,8 @@ DataFile = Annotated[
     ),
 ]
 Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
+Rows = Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")]
+Features = Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")]
 Epsilon = Annotated[
     float, typer.Option(help="Privacy loss allowed: smaller is more private. Typical values lie between 0.1 and 10.")
 ]
