@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import required
 from . import options as given
 from .console import out, print_table, progress
 from .output import check_output, write_text
@@ -46,11 +47,11 @@ def audit(
     that is released through the exact log-likelihood ratio. Nothing that is found may exceed the epsilon claimed; it
     should come near the exact epsilon of the two data sets. Exits with 1 where a claim is refuted.
     """
-    from ..audit.plot import require_matplotlib, save_plot
+    from ..audit.plot import save_plot
     from ..audit.subjects import end_to_end, primitives
 
     if out_folder is not None:
-        require_matplotlib()
+        required("matplotlib", "plots")
         out_folder.mkdir(parents=True, exist_ok=True)
         check_output(out_folder / "audit.json")
     subjects = [*end_to_end(method), *primitives()]
