@@ -10,6 +10,7 @@ from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
+from ..privacy.checks import one_of
 from ..side_releases import one_step
 from ..side_releases.paid_bounds import PaidBounds
 
@@ -72,11 +73,3 @@ class Request:
         if not isinstance(self.bounds, Bounds | PaidBounds):
             raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
-
-
-def one_of(name: str, value: Any, allowed: Any) -> Any:
-    """Return ``value`` as a member of ``allowed``, or say what is."""
-    for member in allowed:
-        if value == member:
-            return member
-    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")

@@ -1,17 +1,19 @@
 """What a sketch says of its privacy. It holds public parameters and released values only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..privacy import PrivacyBudget
 from .basis import Report
 from .release_line import ReleaseLine
+
+_PUBLIC = ("the number of rows and the column names", "the bounds and every argument of release_sketch")
 
 
 @dataclass(frozen=True)
 class SketchReport(Report):
     """Asked, spent, released and assumed."""
 
-    arithmetic: str
+    arithmetic: str = field(default="exact", kw_only=True)
     seeded: bool
     relation: str
     asked: PrivacyBudget
@@ -24,7 +26,7 @@ class SketchReport(Report):
     shift: float
     lines: tuple[ReleaseLine, ...]
     bounds: tuple[tuple[str, str], ...]
-    assumed_public: tuple[str, ...]
+    assumed_public: tuple[str, ...] = field(default=_PUBLIC, kw_only=True)
     bounds_origin: str = "declared"
 
     def to_text(self) -> str:
