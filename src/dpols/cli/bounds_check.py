@@ -18,7 +18,7 @@ def bounds_check(
     *,
     target: Annotated[str | None, typer.Option(help="Name of the target, for a bounds file in CSV.")] = None,
     method: given.Method = "whitened",
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     max_rows_per_unit: Annotated[int, typer.Option(min=1, help="Rows that a unit of privacy may have.")] = 1,
     json: given.Json = False,
@@ -40,7 +40,7 @@ def bounds_check(
     row_map = declared.row_map(n_features=len(names), columns=names, fit_intercept=not no_intercept)
     n_units = -(-rows // max_rows_per_unit)
     plan = algorithm(method).plan(
-        budget.for_zero_out(Neighbours(neighbours.value)), n_rows=n_units, n_features=row_map.n_coordinates
+        budget.for_zero_out(Neighbours(neighbours)), n_rows=n_units, n_features=row_map.n_coordinates
     )
     room = room_for_width(row_map, plan.releases, n_units)
     least = {name: 0.5 * (high - low) / room for name, (low, high) in declared.features.items()}

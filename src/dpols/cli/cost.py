@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -47,11 +47,11 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         sizes = {"rows": self.rows, "coefficients": self.coefficients}
-        return {**asdict(self.budget), **sizes, "neighbours": self.neighbours.value, "inference": self.inference}
+        return {**asdict(self.budget), **sizes, "neighbours": self.neighbours, "inference": self.inference}
 
     def __str__(self) -> str:
         budget = f"epsilon = {self.budget.epsilon:.6g}, delta = {self.budget.delta:.4g}"
-        return f"{budget}, {self.neighbours.value} neighbours"
+        return f"{budget}, {self.neighbours} neighbours"
 
 
 @options_named(epsilon="--epsilon ", delta="--delta ", method="--method ", n_rows="--rows ", n_features="--features ")
@@ -61,8 +61,8 @@ def cost(
     epsilon: given.Epsilon,
     delta: given.Delta,
     method: Annotated[str, typer.Option(help="Algorithm, or 'all' to compare them.")] = "whitened",
-    accounting: given.AccountingOption = given.Accounting.EXACT,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    accounting: given.AccountingOption = "exact",
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     inference: Annotated[
@@ -85,8 +85,8 @@ def cost(
         return compare_methods(asked, as_json=json)
     costs, missing = plan_costs(method, asked, accounting)
     closed = None
-    if method == "ihm" and neighbours is given.Neighbours.ZERO_OUT and not inference:
-        closed = closed_form(budget, *sketches_of(costs[accounting.value]))
+    if method == "ihm" and neighbours == "zero-out" and not inference:
+        closed = closed_form(budget, *sketches_of(costs[accounting]))
     if json:
         plans = {name: plan.to_dict() for name, plan in costs.items()}
         form = {} if closed is None else {"closed_form": {**without_infinity(asdict(closed)), "valid": closed.valid}}
@@ -100,19 +100,19 @@ def cost(
 
 
 def plan_costs(
-    method: str, asked: Question, accounting: given.Accounting = given.Accounting.EXACT
+    method: str, asked: Question, accounting: given.Accounting = "exact"
 ) -> tuple[dict[str, PlanCost], dict[str, str]]:
     """Plan under this accounting, which must work, and the other, to compare; return why the other has no plan."""
     costs: dict[str, PlanCost] = {}
     missing: dict[str, str] = {}
-    for name in sorted(given.Accounting, key=lambda other: other != accounting):
+    for name in sorted(get_args(given.Accounting), key=lambda other: other != accounting):
         try:
             with options_named(**{key: f"--option {key}=" for key in asked.options}):
-                costs[name.value] = plan_cost(method, asked, name)
+                costs[name] = plan_cost(method, asked, name)
         except DpolsError as error:
             if name == accounting:
                 raise
-            missing[name.value] = str(error)
+            missing[name] = str(error)
     return costs, missing
 
 
@@ -125,14 +125,14 @@ def plan_cost(method: str, asked: Question, accounting: given.Accounting) -> Pla
     from ..side_releases.one_step import DEFAULT_SHARE
     from ..side_releases.side_plan import plan_fit
 
-    relation = Neighbours(asked.neighbours.value)
+    relation = Neighbours(asked.neighbours)
     planned = plan_fit(
         algorithm(method),
         asked.budget.for_zero_out(relation),
         n_rows=asked.rows,
         n_features=asked.coefficients,
         inference_share=DEFAULT_SHARE if asked.inference else None,
-        accounting=accounting.value,
+        accounting=accounting,
         **asked.options,
     )
     plan, beside = planned.method, planned.beside

@@ -1,8 +1,7 @@
 """``dpols fit``: a private regression on a table in a file."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,17 +14,6 @@ from .found_bounds import check_unit
 from .output import check_output
 from .report import check_report
 from .show import show_report
-
-
-class Arithmetic(StrEnum):
-    AUTO = "auto"
-    EXACT = "exact"
-    FLOAT = "float"
-
-
-class BadRows(StrEnum):
-    RAISE = "raise"
-    ZERO = "zero"
 
 
 def fit(
@@ -96,17 +84,17 @@ def fit(
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
     method: given.Method = "whitened",
     arithmetic: Annotated[
-        Arithmetic,
+        Literal["auto", "exact", "float"],
         typer.Option(help="Arithmetic: exact, float (private in the real-number model only), or exact where possible."),
-    ] = Arithmetic.AUTO,
-    accounting: given.AccountingOption = given.Accounting.EXACT,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    ] = "auto",
+    accounting: given.AccountingOption = "exact",
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     bad_rows: Annotated[
-        BadRows,
+        Literal["raise", "zero"],
         typer.Option(help="Rows with missing or infinite values: refuse them, or count each as zeros without a word."),
-    ] = BadRows.RAISE,
+    ] = "raise",
     inference: Annotated[
         bool,
         typer.Option("--inference", help="Spend half of the squared budget on standard errors and intervals."),
@@ -151,11 +139,11 @@ def fit(
         feature_map=table.declared if table.bounds is None else None,
         fit_intercept=table.fit_intercept,
         method=method,
-        arithmetic=arithmetic.value,
-        accounting=accounting.value,
-        neighbours=neighbours.value,
+        arithmetic=arithmetic,
+        accounting=accounting,
+        neighbours=neighbours,
         options=given.parsed_options(method, option),
-        bad_rows=bad_rows.value,
+        bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         count_clipped=count_clipped,

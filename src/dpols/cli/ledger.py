@@ -37,7 +37,7 @@ def create(
     file: File,
     epsilon: Epsilon,
     delta: Delta,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    neighbours: given.NeighboursOption = "zero-out",
     failure_share: Annotated[
         float, typer.Option(help="Share of delta for what is not Gaussian: sketches, failures, black boxes.")
     ] = 0.5,
@@ -56,7 +56,7 @@ def create(
         file,
         epsilon=epsilon,
         delta=delta,
-        neighbours=neighbours.value,
+        neighbours=neighbours,
         failure_share=failure_share,
         black_boxes=black_boxes,
     )

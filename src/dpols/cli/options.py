@@ -1,9 +1,8 @@
 """Options that several commands share, and how their text becomes values."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -13,16 +12,8 @@ if TYPE_CHECKING:
     from ..privacy import PrivacyBudget
 
 
-class Accounting(StrEnum):
-    EXACT = "exact"
-    PAPER = "paper"
-
-
-class Neighbours(StrEnum):
-    ZERO_OUT = "zero-out"
-    REPLACE_ONE = "replace-one"
-
-
+Accounting = Literal["exact", "paper"]
+Neighbours = Literal["zero-out", "replace-one"]
 DataFile = Annotated[
     Path,
     typer.Argument(

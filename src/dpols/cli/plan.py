@@ -68,7 +68,7 @@ def plan(
     want_share: Annotated[
         float | None, typer.Option(help="Share of slopes that are to have such an interval; 0.9 unless given.")
     ] = None,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Do not simulate intervals; faster.")] = False,
     trials: Annotated[int, typer.Option(min=2, help="Simulated fits for each number.")] = 40,
@@ -91,7 +91,7 @@ def plan(
         "condition": condition,
         "bounds_slack": bounds_slack,
         "fit_intercept": not no_intercept,
-        "neighbours": neighbours.value,
+        "neighbours": neighbours,
         "trials": trials,
         "seed": seed,
         **_table_and_bounds(public_table, target, bounds),
