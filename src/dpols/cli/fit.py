@@ -8,9 +8,9 @@ import typer
 from ..errors import ParameterError
 from . import options as given
 from .console import out as console
-from .declared_table import BoundsWays, declared_table
+from .declared_table import declared_table
 from .fit_results import fit_into_files
-from .found_bounds import check_unit
+from .found_bounds import BoundsWays, check_unit
 from .output import check_output
 from .report import check_report
 from .show import show_report

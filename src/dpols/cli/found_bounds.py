@@ -1,6 +1,7 @@
 """Bounds for ``dpols fit`` that no file declares: paid for, from a public reference, or unsafely from the data."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,27 +15,31 @@ if TYPE_CHECKING:
     from ..side_releases.paid_bounds import PaidBounds
 
 
-def one_way(
-    bounds: Path | None, paid_bounds: float | None, reference_bounds: Path | None, unsafe_bounds_from_data: bool
-) -> None:
-    """Refuse a fit that is told no way to its bounds, or several."""
-    ways = [
-        name
-        for name, given in (
-            ("--bounds", bounds is not None and paid_bounds is None),
-            ("--paid-bounds", paid_bounds is not None),
-            ("--reference-bounds", reference_bounds is not None),
-            ("--unsafe-bounds-from-data", unsafe_bounds_from_data),
-        )
-        if given
-    ]
-    if not ways:
-        raise ParameterError(
-            "--bounds is missing: give a file with the public range of each column (dpols bounds-template writes one), "
-            "or buy private ranges by --paid-bounds 0.1, or name a public table by --reference-bounds."
-        )
-    if len(ways) > 1:
-        raise ParameterError(f"{' and '.join(ways)} cannot go together; choose one way to the bounds.")
+@dataclass(frozen=True)
+class BoundsWays:
+    """The ways to bounds, of which a fit takes one; a share of the budget may go with a file of outer limits."""
+
+    file: Path | None
+    share: float | None
+    reference: Path | None
+    from_data: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a fit that is told no way to its bounds, or several."""
+        known = {
+            "--bounds": self.file is not None and self.share is None,
+            "--paid-bounds": self.share is not None,
+            "--reference-bounds": self.reference is not None,
+            "--unsafe-bounds-from-data": self.from_data,
+        }
+        ways = [name for name, given in known.items() if given]
+        if not ways:
+            raise ParameterError(
+                "--bounds is missing: give a file with the public range of each column (dpols bounds-template writes "
+                "one), or buy private ranges by --paid-bounds 0.1, or name a public table by --reference-bounds."
+            )
+        if len(ways) > 1:
+            raise ParameterError(f"{' and '.join(ways)} cannot go together; choose one way to the bounds.")
 
 
 def check_reference(reference: Path, data: Path) -> None:
