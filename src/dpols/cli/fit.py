@@ -1,5 +1,6 @@
 """``dpols fit``: a private regression on a table in a file."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +16,8 @@ from .output import check_output
 from .report import check_report
 from .show import show_report
 
+_bounds_option = partial(typer.Option, rich_help_panel="Bounds")
+
 
 def fit(
     data: given.DataFile,
@@ -23,48 +26,40 @@ def fit(
     *,
     bounds: Annotated[
         Path | None,
-        typer.Option(
+        _bounds_option(
             help='TOML file with the public range or categories of each column, see "dpols bounds-template"; or a CSV '
-            "file with the columns column, low and high. With --paid-bounds, outer limits.",
-            rich_help_panel="Bounds",
+            "file with the columns column, low and high. With --paid-bounds, outer limits."
         ),
     ] = None,
     paid_bounds: Annotated[
         float | None,
-        typer.Option(
+        _bounds_option(
             metavar="SHARE",
             help="Find the bounds privately: private quantiles of every column, for this share of the budget, such as "
             "0.1.",
-            rich_help_panel="Bounds",
         ),
     ] = None,
     reference_bounds: Annotated[
         Path | None,
-        typer.Option(
+        _bounds_option(
             metavar="FILE",
             help="Take the bounds from a table that is public, with a margin; never from a part of the data.",
-            rich_help_panel="Bounds",
         ),
     ] = None,
     unsafe_bounds_from_data: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-bounds-from-data", help="Read the bounds off the data: NOT private.", rich_help_panel="Bounds"
-        ),
+        bool, _bounds_option("--unsafe-bounds-from-data", help="Read the bounds off the data: NOT private.")
     ] = False,
     count_clipped: Annotated[
         bool,
-        typer.Option(
+        _bounds_option(
             "--count-clipped",
             help="Spend a fiftieth of the budget to learn whether the bounds are too tight or too wide.",
-            rich_help_panel="Bounds",
         ),
     ] = False,
     features: Annotated[
         str | None,
-        typer.Option(
-            help="Columns to use, with commas between them, where no bounds file lists them; by default all.",
-            rich_help_panel="Bounds",
+        _bounds_option(
+            help="Columns to use, with commas between them, where no bounds file lists them; by default all."
         ),
     ] = None,
     unit: Annotated[

@@ -25,6 +25,10 @@ ARITHMETIC = {
     "exact": "exact: the guarantee holds of the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
 }
+ACCOUNTING = {
+    "exact": "noise is calibrated by the privacy loss of all releases together",
+    "paper": "noise is calibrated as the method was published",
+}
 
 
 class Report(Alarmed, ABC):

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
-from .privacy_report import ACCOUNTING
+from .basis import ACCOUNTING
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,11 @@ from ..errors import ModelFileError
 from ..privacy import PrivacyBudget
 from ..privacy.cautions import cautions_on
 from ..storage.plain_data import finite_number, mapping, read_fields, text, tuple_of
-from .basis import ARITHMETIC, ORIGINS, RELATIONS, Report
+from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
+from .markdown import to_markdown
 from .outcome import NOISE_MEANING, Coefficient, EstimateLine
 from .release_line import ReleaseLine, line_from_dict
 from .text import aligned, bullets
-
-ACCOUNTING = {
-    "exact": "noise is calibrated by the privacy loss of all releases together",
-    "paper": "noise is calibrated as the method was published",
-}
 
 
 @dataclass(frozen=True)
@@ -116,8 +112,6 @@ class PrivacyReport(Report):
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with what the guarantee means in plain words."""
-        from .markdown import to_markdown
-
         return to_markdown(self)
 
     def to_html(self) -> str:
