@@ -73,8 +73,7 @@ def fit(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
-        str | None,
-        typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".'),
+        str | None, typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".')
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
     method: given.Method = "whitened",

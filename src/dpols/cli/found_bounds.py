@@ -54,6 +54,14 @@ def check_reference(reference: Path, data: Path) -> None:
         )
 
 
+def columns_with(name: str, data: Path, option: str) -> dict[str, str | None]:
+    """Return the columns of a file, each with why it holds no numbers, or None; the one of this name is among them."""
+    columns = column_types(data)
+    if name not in columns:
+        raise ParameterError(f"{option} {name!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    return columns
+
+
 def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> None:
     """Refuse a unit that is no column of the data, or of which it is not said how many rows are used."""
     if unit is None:
@@ -65,16 +73,12 @@ def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> N
             f"--max-rows-per-unit is missing: say how many rows of each {unit!r} are used, such as 5. The noise grows "
             "with it."
         )
-    columns = column_types(data)
-    if unit not in columns:
-        raise ParameterError(f"--unit {unit!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    columns_with(unit, data, "--unit")
 
 
 def feature_columns(data: Path, target: str, features: str | None, unit: str | None) -> list[str]:
     """Return the columns that are features: those that are listed, or all but the target and the unit."""
-    columns = column_types(data)
-    if target not in columns:
-        raise ParameterError(f"--target {target!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    columns = columns_with(target, data, "--target")
     if features is None:
         return [name for name in columns if name not in (target, unit)]
     listed = [name.strip() for name in features.split(",")]
