@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,12 +21,6 @@ from .tables import read_columns
 
 if TYPE_CHECKING:
     from ..planning import AccuracyPlan, Answer, Assumptions
-
-
-class _Wanted(TypedDict, total=False):
-    wanted_r_squared: float | None
-    interval_width: float | None
-    interval_share: float
 
 
 def plan(
@@ -104,9 +98,9 @@ def plan(
         raise ParameterError("--want-share goes with --want-width: which share of slopes is to have such an interval.")
     if want_r_squared is not None or want_width is not None:
         _check_search(want_r_squared, want_width, plot or report, no_intervals=no_intervals)
-        share: _Wanted = {} if want_share is None else {"interval_share": want_share}
-        wanted = _Wanted(wanted_r_squared=want_r_squared, interval_width=want_width, **share)
-        answer = _answer(rows, epsilons, names, wanted, common)
+        share = {} if want_share is None else {"interval_share": want_share}
+        wanted = {"wanted_r_squared": want_r_squared, "interval_width": want_width, **share}
+        answer = _answer(rows, epsilons, names, {**common, **wanted})
         return print_json(answer.to_dict()) if json else show_answer(answer)
     if rows is None:
         raise ParameterError("--rows is required, unless --want-r-squared or --want-width ask how many are needed.")
@@ -190,14 +184,13 @@ def _answer(
     rows: int | None,
     epsilons: tuple[float, ...] | None,
     names: tuple[str, ...] | None,
-    wanted: "_Wanted",
-    common: "Assumptions",
+    asked: dict[str, Any],
 ) -> "Answer":
     from ..planning import required_epsilon, required_rows
 
     if names is not None and len(names) > 1:
         raise ParameterError(f"--methods {','.join(names)}: the search takes one method at a time.")
-    asked: dict[str, Any] = {**common, **wanted, "method": "whitened" if names is None else names[0]}
+    asked["method"] = "whitened" if names is None else names[0]
     if (rows is None) == (epsilons is None):
         raise ParameterError("give --rows to learn which epsilon is enough, or one --epsilon to learn how many rows.")
     if epsilons is not None and len(epsilons) != 1:
@@ -228,9 +221,9 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
             raise ParameterError(f"--public-table has no column {name!r}; it has {', '.join(types)}.")
         if types[name] is not None and (declared is None or name == target):
             raise ParameterError(f"column {name!r} of --public-table cannot be used: {types[name]}.")
-    if isinstance(found.get("bounds"), FeatureMap):
-        return {**found, "public_table": read(public_table, target, wanted), "target": target}
-    return {**found, "public_table": read_columns(public_table, [*wanted, target]), "target": target}
+    mapped = isinstance(found.get("bounds"), FeatureMap)
+    rows = read(public_table, target, wanted) if mapped else read_columns(public_table, [*wanted, target])
+    return {**found, "public_table": rows, "target": target}
 
 
 # Names of arguments in messages, and the options that they are given by. Words of English only before an equals sign.
