@@ -4,6 +4,9 @@ All derive from ``DpolsError`` and from the built-in that scikit-learn users exp
 wrong, the value, the rule and the remedy, and never quotes a row of the data.
 """
 
+from importlib import import_module
+from types import ModuleType
+
 
 class DpolsError(Exception):
     """Base of all errors of dpols."""
@@ -50,6 +53,14 @@ class MissingExtraError(DpolsError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed. Install it, in a clone of dpols, with: pip install '.[{extra}]'")
+
+
+def required(package: str, extra: str) -> ModuleType:
+    """Return an optional package, or say which extra to install."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingExtraError(package, extra) from None
 
 
 class ArithmeticWarning(UserWarning):

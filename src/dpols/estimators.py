@@ -292,24 +292,10 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 "max_rows_per_unit goes with unit, or with groups of fit: it says how many rows of each unit are used."
             )
-        return Request(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            bounds=self.bounds,
-            feature_map=self.feature_map,
-            fit_intercept=bool(self.fit_intercept),
-            method=self.method,
-            arithmetic=self.arithmetic,
-            accounting=self.accounting,
-            neighbours=self.neighbours,
-            options=self.options,
-            bad_rows=self.bad_rows,
-            unit=None if most is None else str("unit of groups" if unit is None else unit),
-            rows_per_unit=1 if most is None else checked_max_rows(most),
-            count_clipped=bool(self.count_clipped),
-            inference=self.inference,
-            void=voids(),
-        )
+        asked = {name: getattr(self, name) for name in Request.__dataclass_fields__ if hasattr(self, name)}
+        asked |= {"fit_intercept": bool(self.fit_intercept), "count_clipped": bool(self.count_clipped)}
+        asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
+        return Request(**asked, rows_per_unit=1 if most is None else checked_max_rows(most), void=voids())
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
         """Return the source of rows, of which only so many of each unit are used where there are units."""

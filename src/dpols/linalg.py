@@ -51,6 +51,12 @@ def inverse_under_noise(matrix: Array, noise: float) -> tuple[Array, Array, Arra
     return values, vectors, 1.0 / (certain + 0.5 * noise**2 * (np.sum(1.0 / certain) + 1.0 / certain))
 
 
+def positive_part(matrix: Array) -> Array:
+    """Return the nearest positive semidefinite matrix to a symmetric one."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
 def root_of(matrices: Array) -> Array:
     """Return R with R @ R.T equal to each positive semidefinite matrix of a stack."""
     try:

@@ -7,7 +7,7 @@ from the released rows costs nothing further.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal, NamedTuple
@@ -20,7 +20,7 @@ from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
 from .ledger import BudgetLedger, as_ledger
 from .ledger.holding import held
-from .linalg import solve_symmetric
+from .linalg import positive_part, solve_symmetric
 from .mechanisms import Channel
 from .privacy import (
     FailureAllowance,
@@ -33,6 +33,7 @@ from .privacy import (
     least_noise,
 )
 from .privacy.certificate import certify
+from .privacy.checks import one_of
 from .randomness import Bits, Witness, streams
 from .report import release_lines
 from .report.alarm import not_private_in_short
@@ -101,11 +102,10 @@ def release_sketch(
     >>> sketch.rows_.shape
     (200, 3)
     """
-    shared = as_ledger(ledger)
-    source = _source(table)
-    relation = _one_of("neighbours", neighbours, tuple(Neighbours))
-    _one_of("bad_rows", bad_rows, ("raise", "zero"))
-    test = _one_of("eigenvalue", eigenvalue, ("off", "on")) == "on"
+    shared, source = as_ledger(ledger), _source(table)
+    relation = one_of("neighbours", neighbours, tuple(Neighbours))
+    one_of("bad_rows", bad_rows, ("raise", "zero"))
+    test = one_of("eigenvalue", eigenvalue, ("off", "on")) == "on"
     budget = PrivacyBudget(epsilon, delta)
     row_map = _row_map(bounds, source, bool(constant))
     plan = _plan(budget.for_zero_out(relation), rows, test)
@@ -123,7 +123,6 @@ def release_sketch(
             )
     columns = source.columns or tuple(f"x{i}" for i in range(source.n_features))
     report = SketchReport(
-        arithmetic="exact",
         seeded=bits[0].seeded,
         relation=str(relation),
         asked=budget,
@@ -136,10 +135,6 @@ def release_sketch(
         shift=shift,
         lines=release_lines(plan.release_names, releases),
         bounds=_bounds_text(bounds, columns, row_map),
-        assumed_public=(
-            "the number of rows and the column names",
-            "the bounds and every argument of release_sketch",
-        ),
         bounds_origin=bounds.origin,
     )
     return PrivateSketch(released, shift, row_map, report)
@@ -203,7 +198,7 @@ class PrivateSketch:
         others = [j for j in range(len(self.columns)) if j != place]
         moments = self._normalised_gram()
         penalties = np.array([penalty if j < self.row_map.n_features else 0.0 for j in others])
-        curvature = _positive_part(moments[np.ix_(others, others)]) + np.diag(penalties)
+        curvature = positive_part(moments[np.ix_(others, others)]) + np.diag(penalties)
         normalised = np.zeros(len(self.columns))
         normalised[others] = solve_symmetric(curvature, moments[others, place])
         return self._coefficients(normalised, place)
@@ -348,25 +343,8 @@ def _row_map(bounds: Bounds, source: RowSource, constant: bool) -> RowMap:
 def _bounds_text(bounds: Bounds, columns: tuple[str, ...], row_map: RowMap) -> tuple[tuple[str, str], ...]:
     rows = []
     if bounds.features is not None:
-        named = (
-            bounds.features
-            if isinstance(bounds.features, Mapping)
-            else dict(zip(columns, bounds.features, strict=True))
-        )
-        rows += [(name, f"[{named[name][0]:g}, {named[name][1]:g}]") for name in columns]
+        ranges = bounds.in_order(len(columns), columns)
+        rows += [(name, f"[{low:g}, {high:g}]") for name, (low, high) in zip(columns, ranges, strict=True)]
     unit = "after mapping each column to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row", f"{row_map.row_norm:.6g} {unit}"))
     return tuple(rows)
-
-
-def _positive_part(matrix: Array) -> Array:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
-
-
-def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
-    """Return ``value`` as a member of ``allowed``, or say what is."""
-    for member in allowed:
-        if value == member:
-            return member
-    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")

@@ -32,7 +32,7 @@ from .privacy.certificate import certified_delta
 from .report import PrivacyReport
 from .report.alarm import NOT_PRIVATE
 from .report.charge import charge_of_fit
-from .storage.model_file import FORMAT, read_with_checksum
+from .storage.model_file import FORMAT, opened
 from .versions import __version__
 
 _IN_A_PAGE = re.compile(r'<script type="application/json" id="privacy-report">(.*?)</script>', re.DOTALL)
@@ -63,7 +63,7 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
         return (*verify_report(document, ledger=ledger), _shown(document, written))
     if document.get("format") != FORMAT:
         return verify_report(document, ledger=ledger)
-    content, intact = read_with_checksum(path)
+    content, intact = opened(written.encode(), path)
     if not isinstance(content.get("report"), dict):
         raise ModelFileError(f"{str(path)!r} has no privacy report.")
     findings = verify_report(content["report"], ledger=ledger)

@@ -219,18 +219,9 @@ BUGS = (
     ),
     Bug(
         "a seeded result that passes for private",
-        "search",
+        "alarm",
         Edit(
-            "private_search/grid_search.py",
-            "        return self.alarm is None\n",
-            "        return True\n",
-        ),
-    ),
-    Bug(
-        "a seeded result that passes for private",
-        "sketch",
-        Edit(
-            "report/sketch_report.py",
+            "report/alarm.py",
             "        return self.alarm is None\n",
             "        return True\n",
         ),

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..linalg import inverse_symmetric, solve_symmetric
+from ..linalg import inverse_symmetric, positive_part, solve_symmetric
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
@@ -25,7 +25,7 @@ from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
 from .base import Accounting, Array, Evidence, Fit
-from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
+from .judging import evidence_against_constant, noise_covariance_of_steps
 from .options import one_of, plan_inputs, positive, share, steps
 
 Shrinkage = Literal["constant", "1/t", "1/sqrt(t)"]

@@ -87,9 +87,3 @@ def evidence_against_constant(
     change += slopes
     variance += 2.0 * slopes
     return Evidence(covariance, change, math.sqrt(variance) if variance >= 0.0 else math.nan)
-
-
-def positive_part(matrix: Array) -> Array:
-    """Return the nearest positive semidefinite matrix."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

@@ -6,19 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
 from .lower_bound import Audit
 from .trade_off import curve_of_guarantee, curve_of_releases
 
 _COLOURS = {"remove": "#1f5fa8", "add": "#d1662b"}
-
-
-def require_matplotlib() -> None:
-    """Say how to get matplotlib where it is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plots") from None
 
 
 def save_plot(path: Path, audits: Sequence[Audit]) -> None:

@@ -3,12 +3,12 @@
 import json as json_format
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..errors import required
 from . import options as given
 from .console import out, print_table, progress
 from .output import check_output, write_text
@@ -17,14 +17,10 @@ if TYPE_CHECKING:
     from ..audit import Audit
 
 
-class Arithmetic(StrEnum):
-    FLOAT = "float"
-    EXACT = "exact"
-
-
+Arithmetic = Literal["float", "exact"]
 # Runs on each of two data sets; a run in exact arithmetic takes several times as long.
-RUNS = {Arithmetic.FLOAT: 100_000, Arithmetic.EXACT: 40_000}
-QUICK_RUNS = {Arithmetic.FLOAT: 30_000, Arithmetic.EXACT: 5_000}
+RUNS = {"float": 100_000, "exact": 40_000}
+QUICK_RUNS = {"float": 30_000, "exact": 5_000}
 
 
 def audit(
@@ -36,7 +32,7 @@ def audit(
     method: given.Method = "ihm",
     arithmetic: Annotated[
         Arithmetic, typer.Option(help="Arithmetic of the runs; exact arithmetic is slower.")
-    ] = Arithmetic.FLOAT,
+    ] = "float",
     runs: Annotated[int | None, typer.Option(min=100, help="Runs on each of the two data sets.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the runs, so that they can be repeated.")] = 0,
 ) -> None:
@@ -46,15 +42,15 @@ def audit(
     the exact log-likelihood ratio. No bound may exceed the claimed epsilon; it should come near the exact epsilon of
     the two data sets. Exits with 1 if a claim is refuted.
     """
-    from ..audit.plot import require_matplotlib, save_plot
+    from ..audit.plot import save_plot
     from ..audit.subjects import end_to_end, primitives
 
     if out_folder is not None:
-        require_matplotlib()
+        required("matplotlib", "plots")
         out_folder.mkdir(parents=True, exist_ok=True)
         check_output(out_folder / "audit.json")
     subjects = [*end_to_end(method), *primitives()]
-    subjects = [subject for subject in subjects if arithmetic is Arithmetic.EXACT or not subject.exact_only]
+    subjects = [subject for subject in subjects if arithmetic == "exact" or not subject.exact_only]
     count = runs or (QUICK_RUNS if quick else RUNS)[arithmetic]
     audits = run_audits(subjects, count, arithmetic, seed)
     text = json_format.dumps(to_dict(audits, method, arithmetic, seed), indent=2)
@@ -78,7 +74,7 @@ def run_audits(subjects: list[Any], runs: int, arithmetic: Arithmetic, seed: int
     with counting(2 * sum(counts)) as (name, advance):
         for place, (subject, count) in enumerate(zip(subjects, counts, strict=True)):
             name(subject.name)
-            audits.append(audit(subject, runs=count, arithmetic=arithmetic.value, seed=seed + place, progress=advance))
+            audits.append(audit(subject, runs=count, arithmetic=arithmetic, seed=seed + place, progress=advance))
     return audits
 
 
@@ -87,7 +83,7 @@ def to_dict(audits: "list[Audit]", method: str, arithmetic: Arithmetic, seed: in
     return {
         **{key: value for key, value in audits[0].to_dict().items() if key != "name"},
         "method": method,
-        "arithmetic": arithmetic.value,
+        "arithmetic": arithmetic,
         "seed": seed,
         "holds": all(found.holds for found in audits),
         "audits": [found.to_dict() for found in audits],
@@ -109,7 +105,7 @@ def show(audits: "list[Audit]", arithmetic: Arithmetic) -> None:
         )
         for found in audits
     ]
-    print_table(f"Epsilon at delta = {audits[0].delta:g}, {arithmetic.value} arithmetic", columns, rows)
+    print_table(f"Epsilon at delta = {audits[0].delta:g}, {arithmetic} arithmetic", columns, rows)
     out.print("exact: of the two data sets, from how far they move each release")
     out.print("found: a lower bound at 95% confidence, for a row removed or added\n")
     refuted = [found.name for found in audits if not found.holds]

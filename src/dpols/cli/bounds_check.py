@@ -1,6 +1,5 @@
 """``dpols bounds-check``: what public numbers say of bounds before anything is spent."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
@@ -8,18 +7,18 @@ import typer
 
 from . import options as given
 from .bounds_file import read_feature_map
-from .console import out, print_table
+from .console import out, print_json, print_table
 
 
 def bounds_check(
     bounds: Annotated[Path, typer.Argument(metavar="BOUNDS", help="Bounds file, as dpols fit takes it.")],
-    rows: Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")],
+    rows: given.Rows,
     epsilon: given.Epsilon,
     delta: given.Delta,
     *,
     target: Annotated[str | None, typer.Option(help="Name of the target, for a bounds file in CSV.")] = None,
     method: given.Method = "whitened",
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     max_rows_per_unit: Annotated[int, typer.Option(min=1, help="Rows that a unit of privacy may have.")] = 1,
     json: given.Json = False,
@@ -31,19 +30,17 @@ def bounds_check(
     --count-clipped counts in the data, for a fiftieth of the budget.
     """
     from ..algorithms import algorithm
-    from ..privacy import Neighbours, PrivacyBudget
-    from ..privacy.budget import delta_from_rule
+    from ..privacy import Neighbours
     from ..side_releases.bounds_advice import advice_on_room, room_for_width
 
-    rule = given.parsed_delta(delta, epsilon)
+    budget = given.parsed_budget(epsilon, delta, rows)
     declared = read_feature_map(bounds, target).bounds()
-    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
     assert isinstance(declared.features, dict)
     names = list(declared.features)
     row_map = declared.row_map(n_features=len(names), columns=names, fit_intercept=not no_intercept)
     n_units = -(-rows // max_rows_per_unit)
     plan = algorithm(method).plan(
-        budget.for_zero_out(Neighbours(neighbours.value)), n_rows=n_units, n_features=row_map.n_coordinates
+        budget.for_zero_out(Neighbours(neighbours)), n_rows=n_units, n_features=row_map.n_coordinates
     )
     room = room_for_width(row_map, plan.releases, n_units)
     least = {name: 0.5 * (high - low) / room for name, (low, high) in declared.features.items()}
@@ -53,7 +50,7 @@ def bounds_check(
             "least_standard_deviation_by_column": least,
             "advice": list(advice_on_room(room)),
         }
-        typer.echo(json_format.dumps(report, indent=2))
+        print_json(report)
         return
     print_table(
         f"Bounds for {rows:,} rows, epsilon = {epsilon:g}: up to {room:.1f} standard deviations each way",

@@ -7,14 +7,12 @@ columns that the file names are used. A CSV file with the columns ``column``, ``
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ..data import Bounds
+from ..data.bounds_table import read_bounds_table
 from ..errors import BoundsError
-from ..feature_map.toml import one_line, toml_key
-
-if TYPE_CHECKING:
-    from ..data import Bounds
-    from ..feature_map import FeatureMap
+from ..feature_map import FeatureMap, NumericColumn
+from ..feature_map.toml import feature_map_from_toml, one_line, toml_key
 
 _HEAD = """\
 # Bounds for "dpols fit". Give each column its low and high, or its categories, from public knowledge: what such a
@@ -37,7 +35,7 @@ _CATEGORIES = '# categories = ["FIRST", "SECOND"]\n'
 _EITHER = f"{_LIMITS}# or {_CATEGORIES[2:]}"
 
 
-def read_feature_map(path: Path, target: str | None = None) -> "FeatureMap":
+def read_feature_map(path: Path, target: str | None = None) -> FeatureMap:
     """Return what a file declares, as a feature map with the range of the target, which is that of this name."""
     declared = read_declared(path, target)
     if declared.target is None:
@@ -52,10 +50,8 @@ def read_feature_map(path: Path, target: str | None = None) -> "FeatureMap":
     return declared
 
 
-def read_declared(path: Path, target: str | None = None) -> "FeatureMap":
+def read_declared(path: Path, target: str | None = None) -> FeatureMap:
     """Return what a file declares, of whatever target; a CSV file has a row for each column, also for the target."""
-    from ..feature_map.toml import feature_map_from_toml
-
     if path.suffix.lower() == ".csv":
         return _from_table(path, target)
     try:
@@ -68,15 +64,12 @@ def read_declared(path: Path, target: str | None = None) -> "FeatureMap":
         raise BoundsError(f"bounds file {str(path)!r}: {error}") from None
 
 
-def _from_table(path: Path, target: str | None) -> "FeatureMap":
-    from ..data.bounds_table import read_bounds_table
-    from ..feature_map import FeatureMap, NumericColumn
-
+def _from_table(path: Path, target: str | None) -> FeatureMap:
     table = read_bounds_table(path, target, option="--target")
     return FeatureMap({name: NumericColumn(*pair) for name, pair in table["features"].items()}, target=table["target"])
 
 
-def read_bounds(path: Path) -> "Bounds":
+def read_bounds(path: Path) -> Bounds:
     """Return the bounds that a file declares which has ranges only."""
     declared = plain_bounds(read_feature_map(path))
     if declared is None:
@@ -84,16 +77,14 @@ def read_bounds(path: Path) -> "Bounds":
     return declared
 
 
-def plain_bounds(declared: "FeatureMap") -> "Bounds | None":
+def plain_bounds(declared: FeatureMap) -> Bounds | None:
     """Return the bounds of a feature map that does nothing to the columns, None where it does something."""
-    from ..feature_map import FeatureMap, NumericColumn
-
     columns = declared.columns.values()
     plain = all(isinstance(column, NumericColumn) and column.missing is None for column in columns)
     return declared.bounds() if plain and declared.terms == FeatureMap(declared.columns).terms else None
 
 
-def feature_names(bounds: "Bounds") -> list[str]:
+def feature_names(bounds: Bounds) -> list[str]:
     """Return the features that a bounds file names."""
     assert isinstance(bounds.features, Mapping)
     return list(bounds.features)
@@ -116,7 +107,7 @@ def bounds_template(
     return "\n".join(parts)
 
 
-def filled_bounds(bounds: "Bounds", target: str) -> str:
+def filled_bounds(bounds: Bounds, target: str) -> str:
     """Return a bounds file with the limits of ``bounds``, whose features are a mapping."""
     assert isinstance(bounds.features, Mapping)
     assert bounds.target is not None

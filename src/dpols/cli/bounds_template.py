@@ -9,8 +9,8 @@ from ..errors import DataError, ParameterError
 from . import bounds_file
 from . import options as given
 from .console import out as console
+from .found_bounds import columns_with
 from .output import check_output, write_text
-from .tables import column_types
 
 
 def bounds_template(
@@ -27,9 +27,7 @@ def bounds_template(
     Reads the header only, never a row: the limits and categories must come from public knowledge. A CSV header
     gives no types; name the columns of categories with --categories, or choose in the file.
     """
-    columns = column_types(data)
-    if target not in columns:
-        raise DataError(f"--target {target!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    columns = columns_with(target, data, "--target")
     named = [name for name in (categories or "").split(",") if name]
     unknown = [name for name in named if name not in columns or name == target]
     if unknown:

@@ -1,9 +1,11 @@
 """How the commands print: plain tables on standard output, progress on standard error when someone is watching."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -45,6 +47,11 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_row(*(Text(visible(cell)) for cell in row))
     out.print(table)
     out.print()
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON."""
+    typer.echo(json.dumps(content, indent=2))
 
 
 def number(value: float | None) -> str:

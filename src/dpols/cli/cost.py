@@ -1,21 +1,21 @@
 """``dpols cost``: what a plan would release and cost, without any data."""
 
-import itertools
-import json as json_format
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from ..errors import DpolsError, ParameterError
 from . import options as given
-from .console import out, print_table
+from .console import out, print_json, print_table
 from .guarantee import closed_form, show_closed_form, without_infinity
 from .naming import options_named
 
 if TYPE_CHECKING:
+    from ..privacy import PrivacyBudget
     from ..report import ReleaseLine
+    from ..theory import ClosedForm
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,35 @@ class PlanCost:
         return {"claimed_epsilon": self.claimed_epsilon, "exact_epsilon": self.exact_epsilon, "releases": releases}
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is to be planned, of any method."""
+
+    budget: "PrivacyBudget"
+    rows: int
+    coefficients: int
+    neighbours: given.Neighbours
+    inference: bool
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        sizes = {"rows": self.rows, "coefficients": self.coefficients}
+        return {**asdict(self.budget), **sizes, "neighbours": self.neighbours, "inference": self.inference}
+
+    def __str__(self) -> str:
+        budget = f"epsilon = {self.budget.epsilon:.6g}, delta = {self.budget.delta:.4g}"
+        return f"{budget}, {self.neighbours} neighbours"
+
+
 @options_named(epsilon="--epsilon ", delta="--delta ", method="--method ", n_rows="--rows ", n_features="--features ")
 def cost(
-    rows: Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")],
-    features: Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")],
+    rows: given.Rows,
+    features: given.Features,
     epsilon: given.Epsilon,
     delta: given.Delta,
     method: Annotated[str, typer.Option(help="Algorithm, or 'all' to compare them.")] = "whitened",
-    accounting: given.AccountingOption = given.Accounting.EXACT,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    accounting: given.AccountingOption = "exact",
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     inference: Annotated[
@@ -56,66 +76,47 @@ def cost(
     it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
     --inference: also what intervals are computed from, and the noise that the method has left.
     """
-    from ..privacy import PrivacyBudget
-    from ..privacy.budget import delta_from_rule
-
-    rule = given.parsed_delta(delta, epsilon)
-    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
-    coefficients = features + (not no_intercept)
+    budget = given.parsed_budget(epsilon, delta, rows)
+    if method == "all" and option:
+        raise ParameterError("--option belongs to one method; give --method, or leave out --option.")
+    chosen = {} if method == "all" else given.parsed_options(method, option)
+    asked = Question(budget, rows, features + (not no_intercept), neighbours, inference, chosen)
     if method == "all":
-        if option:
-            raise ParameterError("--option belongs to one method; give --method, or leave out --option.")
-        compare_methods(budget, neighbours, rows, coefficients, inference=inference, as_json=json)
-        return
-    chosen = given.parsed_options(method, option)
+        return compare_methods(asked, as_json=json)
+    costs, missing = plan_costs(method, asked, accounting)
+    closed = None
+    if method == "ihm" and neighbours == "zero-out" and not inference:
+        closed = closed_form(budget, *sketches_of(costs[accounting]))
+    if json:
+        plans = {name: plan.to_dict() for name, plan in costs.items()}
+        form = {} if closed is None else {"closed_form": {**without_infinity(asdict(closed)), "valid": closed.valid}}
+        return print_json({"method": method, **asked.to_dict(), "accounting": plans, **form})
+    intercept = "" if no_intercept else ", intercept included"
+    out.print(f"{method} on {rows:,} rows with {asked.coefficients} coefficients{intercept}")
+    out.print(f"asked: {asked}\n")
+    show_costs(costs, closed)
+    for other, reason in missing.items():
+        out.print(f"No plan under {other} accounting: {reason}")
+
+
+def plan_costs(
+    method: str, asked: Question, accounting: given.Accounting = "exact"
+) -> tuple[dict[str, PlanCost], dict[str, str]]:
+    """Plan under this accounting, which must work, and the other, to compare; return why the other has no plan."""
     costs: dict[str, PlanCost] = {}
     missing: dict[str, str] = {}
-    for name in sorted(given.Accounting, key=lambda other: other != accounting):
+    for name in sorted(get_args(given.Accounting), key=lambda other: other != accounting):
         try:
-            with options_named(**{key: f"--option {key}=" for key in chosen}):
-                costs[name.value] = plan_cost(
-                    method, budget, neighbours, name, rows, coefficients, chosen, inference=inference
-                )
+            with options_named(**{key: f"--option {key}=" for key in asked.options}):
+                costs[name] = plan_cost(method, asked, name)
         except DpolsError as error:
-            # The accounting that was asked for must work; the other one is there to compare.
             if name == accounting:
                 raise
-            missing[name.value] = str(error)
-    closed = None
-    if method == "ihm" and neighbours is given.Neighbours.ZERO_OUT and not inference:
-        closed = closed_form(budget, *sketches_of(costs[accounting.value]))
-    if json:
-        asked = {"method": method, **asdict(budget), "rows": rows, "coefficients": coefficients}
-        content = {
-            **asked,
-            "neighbours": neighbours.value,
-            "inference": inference,
-            "accounting": {name: plan.to_dict() for name, plan in costs.items()},
-            **({} if closed is None else {"closed_form": {**without_infinity(asdict(closed)), "valid": closed.valid}}),
-        }
-        typer.echo(json_format.dumps(content, indent=2))
-    else:
-        intercept = "" if no_intercept else ", intercept included"
-        out.print(f"{method} on {rows:,} rows with {coefficients} coefficients{intercept}")
-        out.print(f"asked: epsilon = {budget.epsilon:.6g}, delta = {budget.delta:.4g}, {neighbours.value} neighbours\n")
-        show_costs(costs)
-        if closed is not None:
-            show_closed_form(closed)
-        for other, reason in missing.items():
-            out.print(f"No plan under {other} accounting: {reason}")
+            missing[name] = str(error)
+    return costs, missing
 
 
-def plan_cost(
-    method: str,
-    budget: Any,
-    neighbours: given.Neighbours,
-    accounting: given.Accounting,
-    n_rows: int,
-    n_coefficients: int,
-    options: dict[str, Any],
-    *,
-    inference: bool = False,
-) -> PlanCost:
+def plan_cost(method: str, asked: Question, accounting: given.Accounting) -> PlanCost:
     """Plan under one accounting and cost its releases exactly, with those for intervals if they are asked for."""
     from ..algorithms import algorithm
     from ..privacy import Neighbours
@@ -124,50 +125,31 @@ def plan_cost(
     from ..side_releases.one_step import DEFAULT_SHARE
     from ..side_releases.side_plan import plan_fit
 
-    relation = Neighbours(neighbours.value)
-    share, whole = DEFAULT_SHARE if inference else None, budget.for_zero_out(relation)
+    relation = Neighbours(asked.neighbours)
     planned = plan_fit(
         algorithm(method),
-        whole,
-        n_rows=n_rows,
-        n_features=n_coefficients,
-        inference_share=share,
-        accounting=accounting.value,
-        **options,
+        asked.budget.for_zero_out(relation),
+        n_rows=asked.rows,
+        n_features=asked.coefficients,
+        inference_share=DEFAULT_SHARE if asked.inference else None,
+        accounting=accounting,
+        **asked.options,
     )
     plan, beside = planned.method, planned.beside
     lines = release_lines((*plan.release_names, *beside.release_names), (*plan.releases, *beside.releases))
-    return PlanCost(lines, budget.epsilon, joint_planned_epsilon(plan, beside.releases, budget, relation=relation))
+    epsilon = joint_planned_epsilon(plan, beside.releases, asked.budget, relation=relation)
+    return PlanCost(lines, asked.budget.epsilon, epsilon)
 
 
-def compare_methods(
-    budget: Any,
-    neighbours: given.Neighbours,
-    n_rows: int,
-    n_coefficients: int,
-    *,
-    inference: bool,
-    as_json: bool,
-) -> None:
+def compare_methods(asked: Question, *, as_json: bool) -> None:
     """Print for every method what it would release, and how much of epsilon its published calibration really uses."""
     from ..algorithms import ALGORITHMS
 
-    costs: dict[str, dict[str, PlanCost]] = {method: {} for method in ALGORITHMS}
-    for method, name in itertools.product(ALGORITHMS, given.Accounting):
-        try:
-            costs[method][name.value] = plan_cost(
-                method, budget, neighbours, name, n_rows, n_coefficients, {}, inference=inference
-            )
-        except DpolsError:
-            # Not every method has a published calibration.
-            if name is given.Accounting.EXACT:
-                raise
+    # Not every method has a published calibration.
+    costs = {method: plan_costs(method, asked)[0] for method in ALGORITHMS}
     if as_json:
         plans = {method: {name: plan.to_dict() for name, plan in both.items()} for method, both in costs.items()}
-        asked = {**asdict(budget), "rows": n_rows, "coefficients": n_coefficients, "neighbours": neighbours.value}
-        asked["inference"] = inference
-        typer.echo(json_format.dumps({**asked, "methods": plans}, indent=2))
-        return
+        return print_json({**asked.to_dict(), "methods": plans})
     released = {method: both["exact"].lines for method, both in costs.items()}
     # What intervals are computed from is the same for all methods.
     shared = [line for line in next(iter(released.values())) if all(line in lines for lines in released.values())]
@@ -180,8 +162,8 @@ def compare_methods(
         )
         for method, both in costs.items()
     ]
-    title = f"All methods, epsilon = {budget.epsilon:.6g}, delta = {budget.delta:.4g}, {neighbours.value} neighbours"
-    print_table(title, ("", "released under exact accounting", ">costs", ">costs as published"), rows)
+    columns = ("", "released under exact accounting", ">costs", ">costs as published")
+    print_table(f"All methods, {asked}", columns, rows)
     if shared:
         out.print(f"Each also releases {described(shared)}.")
 
@@ -195,12 +177,11 @@ def sketches_of(plan: PlanCost) -> tuple[int, int]:
     """Return the rows and the number of the sketches that a plan releases."""
     from ..privacy import MixingRelease
 
-    found = [(line.release.rows, line.times) for line in plan.lines if isinstance(line.release, MixingRelease)]
-    return found[0]
+    return next((line.release.rows, line.times) for line in plan.lines if isinstance(line.release, MixingRelease))
 
 
-def show_costs(costs: dict[str, PlanCost]) -> None:
-    """Print the plans side by side."""
+def show_costs(costs: dict[str, PlanCost], closed: "ClosedForm | None") -> None:
+    """Print the plans side by side, and the closed form where there is one."""
     described = {
         name: {line.what: f"{line.times} x {line.describe()}" for line in plan.lines} for name, plan in costs.items()
     }
@@ -209,3 +190,5 @@ def show_costs(costs: dict[str, PlanCost]) -> None:
     rows.append(("epsilon that it claims", *(f"{plan.claimed_epsilon:.6g}" for plan in costs.values())))
     rows.append(("epsilon that it costs", *(f"{plan.exact_epsilon:.6g}" for plan in costs.values())))
     print_table("What would be released", ("", *(f"{name} accounting" for name in costs)), rows)
+    if closed is not None:
+        show_closed_form(closed)

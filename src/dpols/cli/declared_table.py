@@ -4,24 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data import Bounds
 from ..errors import BoundsError, ParameterError
+from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
-from .found_bounds import check_reference, feature_columns, from_table, one_way, paid
+from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, paid
 
 if TYPE_CHECKING:
-    from ..data import Bounds
-    from ..feature_map import FeatureMap
     from ..side_releases.paid_bounds import PaidBounds
-
-
-@dataclass(frozen=True)
-class BoundsWays:
-    """The ways to bounds, of which a fit takes one; a share of the budget may go with a file of outer limits."""
-
-    file: Path | None
-    share: float | None
-    reference: Path | None
-    from_data: bool
 
 
 @dataclass(frozen=True)
@@ -31,7 +21,7 @@ class DeclaredTable:
     data: Path
     target: str
     columns: list[str]
-    declared: "FeatureMap | None"
+    declared: FeatureMap | None
     bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
     unit: str | None
     fit_intercept: bool
@@ -48,7 +38,6 @@ def declared_table(
     fit_intercept: bool,
 ) -> DeclaredTable:
     """Settle target, columns and bounds; whatever contradicts itself is refused."""
-    one_way(ways.file, ways.share, ways.reference, ways.from_data)
     if ways.reference is not None:
         check_reference(ways.reference, data)
     if formula is None:
@@ -73,7 +62,7 @@ def declared_table(
 
 
 def _bounds(
-    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: "FeatureMap | None"
+    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: FeatureMap | None
 ) -> "Bounds | PaidBounds | None":
     """Return the bounds by the way that was chosen; None where a feature map holds more than ranges."""
     plain = None if declared is None else plain_bounds(declared)

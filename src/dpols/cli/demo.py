@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import required
 from . import options as given
 from .bounds_file import feature_names, filled_bounds
 from .console import number, print_table, working
@@ -43,9 +44,9 @@ def demo(
     from sklearn.linear_model import LinearRegression
 
     from .demo_data import PATIENTS_BOUNDS, PATIENTS_TARGET, STAFF_DECLARED, patients, staff
-    from .demo_plot import require_matplotlib, save_plot
+    from .demo_plot import save_plot
 
-    require_matplotlib()
+    required("matplotlib", "plots")
     given.parsed_delta(str(DELTA), epsilon)
     out.mkdir(parents=True, exist_ok=True)
     data, bounds, model_file, plot = (out / name for name in ("data.csv", "bounds.toml", "model.json", "demo.png"))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import Bounds
-from ..errors import MissingExtraError
 from ..report import PrivacyReport
 
 if TYPE_CHECKING:
@@ -25,13 +24,6 @@ class ErrorCurve:
     private: Sequence[Sequence[float]]
     ordinary: float
     constant: float
-
-
-def require_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plots") from None
 
 
 def save_plot(path: Path, report: PrivacyReport, bounds: Bounds, ordinary: "Array", curve: ErrorCurve) -> None:

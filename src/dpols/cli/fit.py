@@ -1,31 +1,22 @@
 """``dpols fit``: a private regression on a table in a file."""
 
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from ..errors import ParameterError
 from . import options as given
 from .console import out as console
-from .declared_table import BoundsWays, declared_table
+from .declared_table import declared_table
 from .fit_results import fit_into_files
-from .found_bounds import check_unit
+from .found_bounds import BoundsWays, check_unit
 from .output import check_output
 from .report import check_report
 from .show import show_report
 
-
-class Arithmetic(StrEnum):
-    AUTO = "auto"
-    EXACT = "exact"
-    FLOAT = "float"
-
-
-class BadRows(StrEnum):
-    RAISE = "raise"
-    ZERO = "zero"
+_bounds_option = partial(typer.Option, rich_help_panel="Bounds")
 
 
 def fit(
@@ -35,49 +26,39 @@ def fit(
     *,
     bounds: Annotated[
         Path | None,
-        typer.Option(
+        _bounds_option(
             help='TOML file with the public range or categories of each column, see "dpols bounds-template"; or a CSV '
-            "file with the columns column, low and high. With --paid-bounds, outer limits.",
-            rich_help_panel="Bounds",
+            "file with the columns column, low and high. With --paid-bounds, outer limits."
         ),
     ] = None,
     paid_bounds: Annotated[
         float | None,
-        typer.Option(
+        _bounds_option(
             metavar="SHARE",
             help="Find the bounds privately: private quantiles of every column, for this share of the budget, such as "
             "0.1.",
-            rich_help_panel="Bounds",
         ),
     ] = None,
     reference_bounds: Annotated[
         Path | None,
-        typer.Option(
+        _bounds_option(
             metavar="FILE",
             help="Take the bounds from a table that is public, with a margin; never from a part of the data.",
-            rich_help_panel="Bounds",
         ),
     ] = None,
     unsafe_bounds_from_data: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-bounds-from-data", help="Read the bounds off the data: NOT private.", rich_help_panel="Bounds"
-        ),
+        bool, _bounds_option("--unsafe-bounds-from-data", help="Read the bounds off the data: NOT private.")
     ] = False,
     count_clipped: Annotated[
         bool,
-        typer.Option(
+        _bounds_option(
             "--count-clipped",
             help="Spend a fiftieth of the budget to learn whether the bounds are too tight or too wide.",
-            rich_help_panel="Bounds",
         ),
     ] = False,
     features: Annotated[
         str | None,
-        typer.Option(
-            help="Columns to use, with commas between them, if no bounds file lists them; by default all.",
-            rich_help_panel="Bounds",
-        ),
+        _bounds_option(help="Columns to use, with commas between them, if no bounds file lists them; by default all."),
     ] = None,
     unit: Annotated[
         str | None,
@@ -90,23 +71,22 @@ def fit(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
-        str | None,
-        typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".'),
+        str | None, typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".')
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
     method: given.Method = "whitened",
     arithmetic: Annotated[
-        Arithmetic,
+        Literal["auto", "exact", "float"],
         typer.Option(help="Arithmetic: exact, float (its rounding is not covered), or exact where possible."),
-    ] = Arithmetic.AUTO,
-    accounting: given.AccountingOption = given.Accounting.EXACT,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    ] = "auto",
+    accounting: given.AccountingOption = "exact",
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     bad_rows: Annotated[
-        BadRows,
+        Literal["raise", "zero"],
         typer.Option(help="Rows with missing or infinite values: refuse them, or silently count each as zeros."),
-    ] = BadRows.RAISE,
+    ] = "raise",
     inference: Annotated[
         bool,
         typer.Option("--inference", help="Spend half of the squared budget on standard errors and intervals."),
@@ -150,11 +130,11 @@ def fit(
         feature_map=table.declared if table.bounds is None else None,
         fit_intercept=table.fit_intercept,
         method=method,
-        arithmetic=arithmetic.value,
-        accounting=accounting.value,
-        neighbours=neighbours.value,
+        arithmetic=arithmetic,
+        accounting=accounting,
+        neighbours=neighbours,
         options=given.parsed_options(method, option),
-        bad_rows=bad_rows.value,
+        bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         count_clipped=count_clipped,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..data import read
 from ..errors import BadRowsError
+from ..feature_map import FeatureMap
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
 from .found_bounds import categories_of, read_with_unit
@@ -17,7 +19,6 @@ from .seen_text import visible
 
 if TYPE_CHECKING:
     from ..estimators import PrivateLinearRegression
-    from ..feature_map import FeatureMap
 
 
 def fit_into_files(model: "PrivateLinearRegression", table: DeclaredTable, out: Path, report: Path | None) -> list[str]:
@@ -36,8 +37,6 @@ def fit_into_files(model: "PrivateLinearRegression", table: DeclaredTable, out: 
 
 
 def _fit(model: "PrivateLinearRegression", table: DeclaredTable) -> None:
-    from ..data import read
-
     data, target = table.data, table.target
     with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
@@ -58,7 +57,7 @@ def interrupts_explained() -> Iterator[None]:
 
 
 @contextmanager
-def bad_rows_explained(data: Path, declared: "FeatureMap | None") -> Iterator[None]:
+def bad_rows_explained(data: Path, declared: FeatureMap | None) -> Iterator[None]:
     """Say of rows that are not finite what a command can do about them."""
     try:
         yield

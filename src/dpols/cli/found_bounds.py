@@ -1,39 +1,45 @@
 """Bounds for ``dpols fit`` that no file declares: paid for, from a public reference, or unsafely from the data."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BoundsError, MissingExtraError, ParameterError
-from .tables import column_types
+from ..data import Bounds, read
+from ..data.arrow import pyarrow
+from ..data.files import Stamp, column_types, csv
+from ..errors import BoundsError, ParameterError
+from ..feature_map import CategoricalColumn, FeatureMap
 
 if TYPE_CHECKING:
-    from ..data import Bounds
-    from ..feature_map import FeatureMap
     from ..side_releases.paid_bounds import PaidBounds
 
 
-def one_way(
-    bounds: Path | None, paid_bounds: float | None, reference_bounds: Path | None, unsafe_bounds_from_data: bool
-) -> None:
-    """Refuse a fit that is told no way to its bounds, or several."""
-    ways = [
-        name
-        for name, given in (
-            ("--bounds", bounds is not None and paid_bounds is None),
-            ("--paid-bounds", paid_bounds is not None),
-            ("--reference-bounds", reference_bounds is not None),
-            ("--unsafe-bounds-from-data", unsafe_bounds_from_data),
-        )
-        if given
-    ]
-    if not ways:
-        raise ParameterError(
-            "--bounds is missing: give a file with the public range of each column (dpols bounds-template writes one), "
-            "or buy private ranges by --paid-bounds 0.1, or name a public table by --reference-bounds."
-        )
-    if len(ways) > 1:
-        raise ParameterError(f"{' and '.join(ways)} cannot go together; choose one way to the bounds.")
+@dataclass(frozen=True)
+class BoundsWays:
+    """The ways to bounds, of which a fit takes one; a share of the budget may go with a file of outer limits."""
+
+    file: Path | None
+    share: float | None
+    reference: Path | None
+    from_data: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a fit that is told no way to its bounds, or several."""
+        known = {
+            "--bounds": self.file is not None and self.share is None,
+            "--paid-bounds": self.share is not None,
+            "--reference-bounds": self.reference is not None,
+            "--unsafe-bounds-from-data": self.from_data,
+        }
+        ways = [name for name, given in known.items() if given]
+        if not ways:
+            raise ParameterError(
+                "--bounds is missing: give a file with the public range of each column (dpols bounds-template writes "
+                "one), or buy private ranges by --paid-bounds 0.1, or name a public table by --reference-bounds."
+            )
+        if len(ways) > 1:
+            raise ParameterError(f"{' and '.join(ways)} cannot go together; choose one way to the bounds.")
 
 
 def check_reference(reference: Path, data: Path) -> None:
@@ -48,6 +54,14 @@ def check_reference(reference: Path, data: Path) -> None:
         )
 
 
+def columns_with(name: str, data: Path, option: str) -> dict[str, str | None]:
+    """Return the columns of a file, each with why it holds no numbers, or None; the one of this name is among them."""
+    columns = column_types(data)
+    if name not in columns:
+        raise ParameterError(f"{option} {name!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    return columns
+
+
 def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> None:
     """Refuse a unit that is no column of the data, or of which it is not said how many rows are used."""
     if unit is None:
@@ -59,16 +73,12 @@ def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> N
             f"--max-rows-per-unit is missing: say how many rows of each {unit!r} are used, such as 5. The noise grows "
             "with it."
         )
-    columns = column_types(data)
-    if unit not in columns:
-        raise ParameterError(f"--unit {unit!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    columns_with(unit, data, "--unit")
 
 
 def feature_columns(data: Path, target: str, features: str | None, unit: str | None) -> list[str]:
     """Return the columns that are features: those that are listed, or all but the target and the unit."""
-    columns = column_types(data)
-    if target not in columns:
-        raise ParameterError(f"--target {target!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
+    columns = columns_with(target, data, "--target")
     if features is None:
         return [name for name in columns if name not in (target, unit)]
     listed = [name.strip() for name in features.split(",")]
@@ -81,7 +91,7 @@ def feature_columns(data: Path, target: str, features: str | None, unit: str | N
     return listed
 
 
-def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "PaidBounds":
+def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBounds":
     """Return bounds to be paid for, within outer limits where a file declares them."""
     from ..side_releases.paid_bounds import PaidBounds
 
@@ -94,18 +104,14 @@ def paid(share: float, outer: "Bounds | None", features: Sequence[str]) -> "Paid
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
-def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool) -> "Bounds":
+def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool) -> Bounds:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
-    from ..data import Bounds, read
-
     source: Any = read(path, target, features)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)
 
 
-def categories_of(declared: "FeatureMap | None") -> list[str]:
+def categories_of(declared: FeatureMap | None) -> list[str]:
     """Return the columns that are declared as categories."""
-    from ..feature_map import CategoricalColumn
-
     columns = {} if declared is None else declared.columns
     return [name for name, column in columns.items() if isinstance(column, CategoricalColumn)]
 
@@ -116,13 +122,9 @@ def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> 
     CSV has no types, so ids and categories are read as ``text``, of which an empty cell is missing. pyarrow would judge
     by all rows at once: one "1.5" among long whole numbers makes floats of them, and "007" is 7 or not.
     """
-    from ..data.files import Stamp, csv
+    arrow = pyarrow()
+    from pyarrow import parquet
 
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "files") from None
     readers = {
         ".csv": lambda: _without_empty(csv.in_memory(Stamp.of(path), names, text), text),
         ".parquet": lambda: parquet.read_table(path, columns=list(names)),
@@ -134,18 +136,17 @@ def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> 
         raise unread
     try:
         return readers[path.suffix.lower()]()
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, OSError):  # whose messages would quote a cell
+    except (arrow.ArrowInvalid, arrow.ArrowKeyError, OSError):  # whose messages would quote a cell
         raise unread from None
 
 
 def _without_empty(table: Any, names: Sequence[str]) -> Any:
     """Return a table in which empty text is missing."""
-    import pyarrow
     from pyarrow import compute
 
     for place, name in enumerate(table.column_names):
         if name in names:
             column = table.column(place)
-            filled = compute.if_else(compute.equal(column, ""), pyarrow.scalar(None, column.type), column)
+            filled = compute.if_else(compute.equal(column, ""), pyarrow().scalar(None, column.type), column)
             table = table.set_column(place, name, filled)
     return table

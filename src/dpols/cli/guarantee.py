@@ -1,6 +1,5 @@
 """``dpols guarantee``: what theory promises of the methods, and the parameters that it suggests, without any data."""
 
-import json as json_format
 import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as given
-from .console import number, out, print_table
+from .console import number, out, print_json, print_table
 
 if TYPE_CHECKING:
     from ..privacy import PrivacyBudget
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def guarantee(
-    rows: Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")],
-    features: Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")],
+    rows: given.Rows,
+    features: given.Features,
     epsilon: given.Epsilon,
     delta: given.Delta,
     no_intercept: given.NoIntercept = False,
@@ -45,11 +44,7 @@ def guarantee(
     Rows are scaled to norm 1. Bounds on the excess risk hold up to constants and logarithms: they rank methods, they do
     not predict an error. What is not given is taken at its worst.
     """
-    from ..privacy import PrivacyBudget
-    from ..privacy.budget import delta_from_rule
-
-    rule = given.parsed_delta(delta, epsilon)
-    budget = PrivacyBudget(epsilon, delta_from_rule(rule, rows) if isinstance(rule, str) else rule)
+    budget = given.parsed_budget(epsilon, delta, rows)
     known = {
         "theta_norm": theta_norm,
         "target_bound": target_bound,
@@ -73,7 +68,7 @@ def guarantee(
             "parameters": parameters,
             "closed_form": without_infinity({**asdict(closed), "valid": closed.valid}),
         }
-        typer.echo(json_format.dumps(content, indent=2))
+        print_json(content)
         return
     out.print(f"{rows:,} rows with {coefficients} coefficients, epsilon = {epsilon:.6g}, delta = {budget.delta:.4g}")
     out.print("assumed: " + ", ".join(f"{name} = {value:.6g}" for name, value in known.items()) + "\n")
@@ -105,39 +100,27 @@ def suggestions(
     sketch_size: int | None,
 ) -> dict[str, float]:
     """Return the suggested parameters of IHM, and whether clipping is avoided at the ones in use."""
+    from .. import theory
     from ..algorithms import algorithm
-    from ..theory import (
-        best_iterations,
-        condition_term,
-        no_clipping_ratio,
-        shifted_condition_number,
-        suggested_iterations,
-        suggested_sketch_size,
-    )
 
-    spectrum = {"smallest": known["lambda_min"], "largest": known["lambda_max"]}
-    failure = known["failure_probability"]
-    term = condition_term(budget, n_features=n_features, **spectrum)
-    size = sketch_size or suggested_sketch_size(
-        n_features=n_features, n_iterations=n_iterations, failure_probability=failure
-    )
-    plan = algorithm("ihm").plan(
-        budget, n_rows=n_rows, n_features=n_features, n_iterations=n_iterations, sketch_size=size
-    )
-    condition = shifted_condition_number(floor=plan.floor, **spectrum)
-    more: dict[str, Any] = {"n_features": n_features, "failure_probability": failure, **spectrum}
+    spectrum: dict[str, Any] = {"smallest": known["lambda_min"], "largest": known["lambda_max"]}
+    common: dict[str, Any] = {"n_features": n_features, "failure_probability": known["failure_probability"]}
+    term = theory.condition_term(budget, n_features=n_features, **spectrum)
+    size = sketch_size or theory.suggested_sketch_size(n_iterations=n_iterations, **common)
+    sizes = {"n_rows": n_rows, "n_features": n_features, "n_iterations": n_iterations, "sketch_size": size}
+    floor = algorithm("ihm").plan(budget, **sizes).floor
+    condition = theory.shifted_condition_number(floor=floor, **spectrum)
+    ratio = theory.no_clipping_ratio(n_features=n_features, sketch_size=size, condition_number=condition)
     return {
         "condition_term": term,
-        "best_iterations": best_iterations(budget, **more),
-        "suggested_iterations": suggested_iterations(budget, **more),
+        "best_iterations": theory.best_iterations(budget, **common, **spectrum),
+        "suggested_iterations": theory.suggested_iterations(budget, **common, **spectrum),
         "n_iterations": n_iterations,
-        "suggested_sketch_size": suggested_sketch_size(
-            n_features=n_features, n_iterations=n_iterations, failure_probability=failure, condition_term=term
-        ),
+        "suggested_sketch_size": theory.suggested_sketch_size(n_iterations=n_iterations, condition_term=term, **common),
         "sketch_size": size,
-        "floor": plan.floor,
+        "floor": floor,
         "condition_number": condition,
-        "no_clipping_ratio": no_clipping_ratio(n_features=n_features, sketch_size=size, condition_number=condition),
+        "no_clipping_ratio": ratio,
     }
 
 

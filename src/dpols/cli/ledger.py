@@ -1,15 +1,14 @@
 """``dpols ledger``: a budget that many fits share."""
 
-import json as json_format
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ParameterError
+from ..errors import LedgerError, ParameterError
 from . import options as given
-from .console import number, print_table
+from .console import number, print_json, print_table
 from .console import out as console
 from .naming import options_named
 
@@ -38,7 +37,7 @@ def create(
     file: File,
     epsilon: Epsilon,
     delta: Delta,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    neighbours: given.NeighboursOption = "zero-out",
     failure_share: Annotated[
         float, typer.Option(help="Share of delta for all but Gaussian releases: sketches, failures, black boxes.")
     ] = 0.5,
@@ -57,7 +56,7 @@ def create(
         file,
         epsilon=epsilon,
         delta=delta,
-        neighbours=neighbours.value,
+        neighbours=neighbours,
         failure_share=failure_share,
         black_boxes=black_boxes,
     )
@@ -67,9 +66,7 @@ def create(
 @ledger.command()
 def show(file: File, json: given.Json = False) -> None:
     """Show what a ledger allows, what is left of it and what it was charged."""
-    from ..ledger import BudgetLedger
-
-    _show(BudgetLedger(file), json)
+    _show(_opened(file), json)
 
 
 @ledger.command()
@@ -84,15 +81,12 @@ def check(
 
     Note the head down elsewhere: with it, also a ledger that was cut, forged or put back as a whole is found.
     """
-    from ..errors import LedgerError
-    from ..ledger import BudgetLedger
-
     try:
-        found, problem = BudgetLedger(file).check(head), None
+        found, problem = _opened(file).check(head), None
     except LedgerError as error:
         found, problem = None, str(error)
     if json:
-        typer.echo(json_format.dumps({"ok": problem is None, "head": found, "problem": problem}, indent=2))
+        print_json({"ok": problem is None, "head": found, "problem": problem})
     else:
         console.print(f"OK, head {found}" if problem is None else f"NOT OK: {problem}", soft_wrap=True)
     raise typer.Exit(0 if problem is None else 1)
@@ -105,9 +99,7 @@ def cap(file: File, epsilon: Epsilon, delta: Delta, json: given.Json = False) ->
 
     From then on the ledger's guarantee is that of the higher cap.
     """
-    from ..ledger import BudgetLedger
-
-    raised = BudgetLedger(file)
+    raised = _opened(file)
     raised.raise_cap(epsilon, delta)
     _show(raised, json)
 
@@ -126,13 +118,12 @@ def add(
     json: given.Json = False,
 ) -> None:
     """Charge a release that is about to be made by other means. Exits with 1 where it is over the cap."""
-    from ..ledger import BudgetLedger
     from ..privacy import GaussianRelease, OpaqueRelease
 
     if (gaussian is None) == (epsilon is None):
         raise ParameterError("give either --gaussian MULTIPLIER or --epsilon with --delta.")
     release = GaussianRelease(gaussian) if epsilon is None else OpaqueRelease(epsilon, delta)  # type: ignore[arg-type]
-    charged = BudgetLedger(file)
+    charged = _opened(file)
     charged.add(release, what=what)
     _show(charged, json)
 
@@ -156,20 +147,23 @@ def void(
     A fit that fails before its first release gives its charge back by itself. One that was killed cannot, and nothing
     but your word tells that it released nothing: the ledger's guarantee rests on it from then on.
     """
-    from ..ledger import BudgetLedger
-
     if not nothing_was_released:
         raise ParameterError(
             f"row {row} can be void only if nobody has seen anything of that fit; say so by --nothing-was-released."
         )
-    voided = BudgetLedger(file)
+    voided = _opened(file)
     voided.void(row, why=f"by hand: {because}")
     _show(voided, json)
 
 
+def _opened(file: Path) -> "BudgetLedger":
+    from ..ledger import BudgetLedger
+
+    return BudgetLedger(file)
+
+
 def _is_free(file: Path) -> bool:
     """Return whether a ledger can be created there: there is nothing, or a creation that was cut short."""
-    from ..errors import LedgerError
     from ..ledger.store import Store
 
     try:
@@ -181,31 +175,17 @@ def _is_free(file: Path) -> bool:
 def _show(ledger: "BudgetLedger", json: bool) -> None:
     state, head = ledger.state(), ledger.head()
     if json:
-        typer.echo(json_format.dumps(_plain(state, head), indent=2))
-        return
-    apart, apart_delta = state.caps.black_boxes
-    print_table(
-        f"Ledger {ledger.path.name}",
-        ("", ""),
-        [
-            ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
-            ("neighbours", str(state.neighbours)),
-            ("used", f"{100.0 * state.used:.4g} %"),
-            *([("open", _open_in_words(state))] if _open_in_words(state) else []),
-            ("left", _left(state)),
-            *(
-                [
-                    (
-                        "black boxes",
-                        f"{float(state.epsilon):.4g} of {apart:.4g}, {float(state.delta):.3g} of {apart_delta:.3g}",
-                    )
-                ]
-                if apart or apart_delta
-                else []
-            ),
-            ("head", head),
-        ],
-    )
+        return print_json(_plain(state, head))
+    facts = [
+        ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
+        ("neighbours", str(state.neighbours)),
+        ("used", f"{100.0 * state.used:.4g} %"),
+        ("open", _open(state)),
+        ("left", _left(state)),
+        ("black boxes", _black_boxes(state)),
+        ("head", head),
+    ]
+    print_table(f"Ledger {ledger.path.name}", ("", ""), [fact for fact in facts if fact[1]])
     lines: dict[int, tuple[str, ...]] = {
         entry.number: (entry.time, _charge(state, entry), entry.status, _what(entry)) for entry in state.entries
     }
@@ -215,8 +195,15 @@ def _show(ledger: "BudgetLedger", json: bool) -> None:
         print_table("Charges", (">row", "time (UTC)", ">takes", "is", "what"), rows)
 
 
-def _open_in_words(state: "State") -> str:
-    """Say which reservations have no end yet."""
+def _black_boxes(state: "State") -> str:
+    """Say what was used of the part that is set apart for black boxes; nothing where there is none."""
+    apart, apart_delta = state.caps.black_boxes
+    used = f"{float(state.epsilon):.4g} of {apart:.4g}, {float(state.delta):.3g} of {apart_delta:.3g}"
+    return used if apart or apart_delta else ""
+
+
+def _open(state: "State") -> str:
+    """Say which reservations have no end yet; nothing where all have."""
     rows = [str(entry.number) for entry in state.entries if entry.status == "open"]
     return f"row {', '.join(rows)}: running or killed, and counted as spent" if rows else ""
 
@@ -265,16 +252,11 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
         "caps": [{"row": cap.number, "time": cap.time, **asdict(cap.budget)} for cap in state.history],
         "entries": [
             {
-                "number": entry.number,
-                "time": entry.time,
-                "what": entry.what,
+                **{name: getattr(entry, name) for name in ("number", "time", "what")},
                 "groups": [releases_to_data(group) for group in entry.groups],
                 "charge": asdict(entry.charge),
                 "share": state.share_of(entry),
-                "whole": entry.whole,
-                "status": entry.status,
-                "outcome": entry.outcome,
-                "sha256": entry.sha256,
+                **{name: getattr(entry, name) for name in ("whole", "status", "outcome", "sha256")},
             }
             for entry in state.entries
         ],

@@ -1,25 +1,19 @@
 """Options that several commands share, and how their text becomes values."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from ..errors import ParameterError
 
-
-class Accounting(StrEnum):
-    EXACT = "exact"
-    PAPER = "paper"
+if TYPE_CHECKING:
+    from ..privacy import PrivacyBudget
 
 
-class Neighbours(StrEnum):
-    ZERO_OUT = "zero-out"
-    REPLACE_ONE = "replace-one"
-
-
+Accounting = Literal["exact", "paper"]
+Neighbours = Literal["zero-out", "replace-one"]
 DataFile = Annotated[
     Path,
     typer.Argument(
@@ -28,6 +22,8 @@ DataFile = Annotated[
     ),
 ]
 Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
+Rows = Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")]
+Features = Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")]
 Epsilon = Annotated[
     float, typer.Option(help="Privacy loss allowed: smaller is more private. Typical values lie between 0.1 and 10.")
 ]
@@ -64,15 +60,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 
 def parsed_delta(text: str, epsilon: float) -> float | str:
     """Return delta as a number or a rule, after checking the budget as far as the number of rows does not matter."""
-    from ..privacy import PrivacyBudget
-    from ..privacy.budget import delta_from_rule
+    from ..privacy.budget import budget_for
 
     try:
         delta: float | str = float(text)
     except ValueError:
         delta = text
-    PrivacyBudget(epsilon, delta_from_rule(delta, 1000) if isinstance(delta, str) else delta)
+    budget_for(epsilon, delta, 1000)
     return delta
+
+
+def parsed_budget(epsilon: float, delta: str, rows: int) -> "PrivacyBudget":
+    """Return the budget for a table of that many rows."""
+    from ..privacy.budget import budget_for
+
+    return budget_for(epsilon, parsed_delta(delta, epsilon), rows)
 
 
 def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:

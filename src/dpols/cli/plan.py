@@ -1,29 +1,26 @@
 """``dpols plan``: what accuracy to expect, and what it needs, before anything is spent."""
 
-import json as json_format
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import MissingExtraError, ParameterError
+from ..data import read
+from ..data.files import column_types
+from ..errors import ParameterError, required
+from ..feature_map import FeatureMap
 from . import options as given
 from .bounds_file import plain_bounds, read_feature_map
-from .console import out, print_table
+from .console import out, print_json, print_table
 from .console import progress as watched
 from .output import check_output, write_text
+from .tables import read_columns
 
 if TYPE_CHECKING:
     from ..planning import AccuracyPlan, Answer, Assumptions
-
-
-class _Wanted(TypedDict, total=False):
-    wanted_r_squared: float | None
-    interval_width: float | None
-    interval_share: float
 
 
 def plan(
@@ -65,7 +62,7 @@ def plan(
     want_share: Annotated[
         float | None, typer.Option(help="Share of slopes that must have such an interval; 0.9 unless given.")
     ] = None,
-    neighbours: given.NeighboursOption = given.Neighbours.ZERO_OUT,
+    neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Do not simulate intervals; faster.")] = False,
     trials: Annotated[int, typer.Option(min=2, help="Simulated fits for each number.")] = 40,
@@ -88,7 +85,7 @@ def plan(
         "condition": condition,
         "bounds_slack": bounds_slack,
         "fit_intercept": not no_intercept,
-        "neighbours": neighbours.value,
+        "neighbours": neighbours,
         "trials": trials,
         "seed": seed,
         **_table_and_bounds(public_table, target, bounds),
@@ -97,58 +94,57 @@ def plan(
     names = None if methods is None else given.split_list("--methods", methods)
     if features is None and bounds is None and public_table is None:
         raise ParameterError("--features is required: how many there are; or give --bounds or --public-table.")
-    if want_r_squared is not None or want_width is not None:
-        if want_r_squared is not None and want_width is not None:
-            raise ParameterError("give one of --want-r-squared and --want-width, not both.")
-        if want_share is not None and want_width is None:
-            raise ParameterError("--want-share goes with --want-width: which share of slopes is to have an interval.")
-        if plot is not None or report is not None:
-            raise ParameterError(
-                "--plot and --report show a plan over epsilons; leave out --want-r-squared and --want-width."
-            )
-        if no_intervals and want_width is not None:
-            raise ParameterError("--no-intervals and --want-width contradict each other; leave out one of them.")
-        wanted = _Wanted(wanted_r_squared=want_r_squared, interval_width=want_width)
-        if want_share is not None:
-            wanted["interval_share"] = want_share
-        answer = _answer(rows, epsilons, names, wanted, common)
-        if json:
-            typer.echo(json_format.dumps(answer.to_dict(), indent=2))
-        else:
-            show_answer(answer)
-        return
-    if want_share is not None:
+    if want_share is not None and want_width is None:
         raise ParameterError("--want-share goes with --want-width: which share of slopes is to have such an interval.")
+    if want_r_squared is not None or want_width is not None:
+        _check_search(want_r_squared, want_width, plot or report, no_intervals=no_intervals)
+        share = {} if want_share is None else {"interval_share": want_share}
+        wanted = {"wanted_r_squared": want_r_squared, "interval_width": want_width, **share}
+        answer = _answer(rows, epsilons, names, {**common, **wanted})
+        return print_json(answer.to_dict()) if json else show_answer(answer)
     if rows is None:
         raise ParameterError("--rows is required, unless --want-r-squared or --want-width ask how many are needed.")
-    if plot is not None:
-        check_output(plot, option="--plot")
-        _check_picture(plot)
-    if report is not None:
-        if report.suffix.lower() != ".html":
-            raise ParameterError(f"--report {str(report)!r} must end in .html: it is a page.")
-        check_output(report, option="--report")
+    _check_files(plot, report)
+    tried = EPSILONS if epsilons is None else epsilons
     with _by_options(), _bar() as show:
-        found = plan_accuracy(
-            n=rows,
-            epsilon=EPSILONS if epsilons is None else epsilons,
-            methods=names,
-            intervals=not no_intervals,
-            progress=show,
-            **common,
-        )
+        found = plan_accuracy(n=rows, epsilon=tried, methods=names, intervals=not no_intervals, progress=show, **common)
     if plot is not None:
         found.save_plot(plot)
     if report is not None:
         write_text(report, [found.to_html()])
     if json:
-        typer.echo(json_format.dumps(found.to_dict(), indent=2))
-    else:
-        show_plan(found)
-        if plot is not None:
-            out.print(f"Picture: {plot}", soft_wrap=True)
-        if report is not None:
-            out.print(f"Page: {report}", soft_wrap=True)
+        return print_json(found.to_dict())
+    show_plan(found)
+    for what, path in (("Picture", plot), ("Page", report)):
+        if path is not None:
+            out.print(f"{what}: {path}", soft_wrap=True)
+
+
+def _check_search(
+    want_r_squared: float | None, want_width: float | None, file: Path | None, *, no_intervals: bool
+) -> None:
+    """Refuse what contradicts a search for the epsilon, or the number of rows, that reaches an accuracy."""
+    if want_r_squared is not None and want_width is not None:
+        raise ParameterError("give one of --want-r-squared and --want-width, not both.")
+    if file is not None:
+        raise ParameterError(
+            "--plot and --report show a plan over epsilons; leave out --want-r-squared and --want-width."
+        )
+    if no_intervals and want_width is not None:
+        raise ParameterError("--no-intervals and --want-width contradict each other; leave out one of them.")
+
+
+def _check_files(plot: Path | None, report: Path | None) -> None:
+    """Make sure before the work that a picture can be drawn, and a page be written."""
+    if plot is not None:
+        check_output(plot, option="--plot")
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ParameterError(f"--plot {str(plot)!r} must end in .png, .svg or .pdf.")
+        required("matplotlib", "plots")
+    if report is not None:
+        if report.suffix.lower() != ".html":
+            raise ParameterError(f"--report {str(report)!r} must end in .html: it is a page.")
+        check_output(report, option="--report")
 
 
 def show_plan(found: "AccuracyPlan") -> None:
@@ -188,24 +184,21 @@ def _answer(
     rows: int | None,
     epsilons: tuple[float, ...] | None,
     names: tuple[str, ...] | None,
-    wanted: "_Wanted",
-    common: "Assumptions",
+    asked: dict[str, Any],
 ) -> "Answer":
     from ..planning import required_epsilon, required_rows
 
     if names is not None and len(names) > 1:
         raise ParameterError(f"--methods {','.join(names)}: the search takes one method at a time.")
-    method = "whitened" if names is None else names[0]
+    asked["method"] = "whitened" if names is None else names[0]
     if (rows is None) == (epsilons is None):
         raise ParameterError("give --rows to learn which epsilon is enough, or one --epsilon to learn how many rows.")
-    if rows is not None:
-        with _by_options(), _bar() as show:
-            return required_epsilon(n=rows, method=method, progress=show, **wanted, **common)
-    assert epsilons is not None
-    if len(epsilons) != 1:
+    if epsilons is not None and len(epsilons) != 1:
         raise ParameterError("--epsilon must be one number where the number of rows is asked for.")
     with _by_options(), _bar() as show:
-        return required_rows(epsilon=epsilons[0], method=method, progress=show, **wanted, **common)
+        if epsilons is None:
+            return required_epsilon(n=rows, progress=show, **asked)  # type: ignore[arg-type]
+        return required_rows(epsilon=epsilons[0], progress=show, **asked)
 
 
 def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> "Assumptions":
@@ -221,9 +214,6 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
         return found
     if target is None:
         raise ParameterError("--target is required with --public-table: the name of the column to predict.")
-    from ..feature_map import FeatureMap
-    from .tables import column_types, read_columns
-
     types = column_types(public_table)
     wanted = names if names is not None else [name for name, why in types.items() if why is None and name != target]
     for name in (*wanted, target):
@@ -231,21 +221,9 @@ def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Pat
             raise ParameterError(f"--public-table has no column {name!r}; it has {', '.join(types)}.")
         if types[name] is not None and (declared is None or name == target):
             raise ParameterError(f"column {name!r} of --public-table cannot be used: {types[name]}.")
-    if isinstance(found.get("bounds"), FeatureMap):
-        from ..data import read
-
-        return {**found, "public_table": read(public_table, target, wanted), "target": target}
-    return {**found, "public_table": read_columns(public_table, [*wanted, target]), "target": target}
-
-
-def _check_picture(path: Path) -> None:
-    """Make sure before the work that a picture can be drawn."""
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"--plot {str(path)!r} must end in .png, .svg or .pdf.")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plots") from None
+    mapped = isinstance(found.get("bounds"), FeatureMap)
+    rows = read(public_table, target, wanted) if mapped else read_columns(public_table, [*wanted, target])
+    return {**found, "public_table": rows, "target": target}
 
 
 # Names of arguments in messages, and the options that they are given by. Words of English only before an equals sign.
@@ -282,12 +260,16 @@ def _by_options() -> Iterator[None]:
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int], None]]:
     """Show a bar of what was simulated, on a terminal only."""
-    if not watched.is_terminal:
-        yield lambda what, done, total: None
-        return
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (BarColumn(bar_width=24), TextColumn("{task.completed:.0f} of {task.total:.0f}:"))
-    with Progress(*columns, TextColumn("{task.description}", markup=False), console=watched, transient=True) as bar:
+    shown = Progress(
+        *columns,
+        TextColumn("{task.description}", markup=False),
+        console=watched,
+        disable=not watched.is_terminal,
+        transient=True,
+    )
+    with shown as bar:
         task = bar.add_task("starting", total=1)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

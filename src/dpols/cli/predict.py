@@ -1,19 +1,19 @@
 """``dpols predict``: a saved model's predictions for a table in a file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import numpy as np
 import typer
 
+from ..data import FileSource, read
+from ..data.source import Array
 from ..errors import DataError, ModelFileError, ParameterError
+from ..feature_map import mapped_files
 from . import options as given
 from .console import out as console
 from .console import working
 from .output import check_output, write_text
-
-if TYPE_CHECKING:
-    from ..data import FileSource
-    from ..data.source import Array
 
 
 def predict(
@@ -29,9 +29,7 @@ def predict(
     A prediction costs no budget: it reveals no more about the rows that the model was fitted on. But it does reveal
     something about the rows that it is for.
     """
-    from ..data import read
     from ..estimators import PrivateLinearRegression
-    from ..feature_map import mapped_files
 
     fitted = PrivateLinearRegression.load(model)
     names = getattr(fitted, "feature_names_in_", None)
@@ -51,10 +49,8 @@ def predict(
     console.print(f"{len(predictions)} predictions saved to {out}", soft_wrap=True)
 
 
-def predicted(source: "FileSource", coefficients: "Array", intercept: float) -> "Array":
+def predicted(source: FileSource, coefficients: Array, intercept: float) -> Array:
     """Return a prediction for each row, or say that a feature is missing."""
-    import numpy as np
-
     with np.errstate(invalid="ignore", over="ignore"):
         values = np.concatenate([features @ coefficients + intercept for features, _ in source.blocks()])
     if not np.isfinite(values).all():

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from ..data.files import Progress as Hook
 from . import console
-
-if TYPE_CHECKING:
-    from ..data.files import Progress as Hook
 
 
 class RowsPerSecond(ProgressColumn):
@@ -24,18 +21,16 @@ class RowsPerSecond(ProgressColumn):
 
 
 @contextmanager
-def pass_bar(what: str, on: Console | None = None) -> "Iterator[Hook]":
+def pass_bar(what: str, on: Console | None = None) -> Iterator[Hook]:
     """Show a bar while the block runs, on a terminal only; yields the hook that moves it."""
     terminal = console.progress if on is None else on
-    if not terminal.is_terminal:
-        yield lambda *_: None
-        return
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
         RowsPerSecond(),
         console=terminal,
+        disable=not terminal.is_terminal,
         transient=True,
     )
     with bar:

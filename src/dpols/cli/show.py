@@ -35,8 +35,8 @@ def show_cost(report: "PrivacyReport") -> None:
         "Privacy report",
         ("", ""),
         [
-            ("asked", f"epsilon = {report.asked.epsilon:.6g}, delta = {report.asked.delta:.4g}"),
-            ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, {report.spent_in_words}"),
+            ("asked", report.asked_in_words),
+            ("spent", report.spent_in_words),
             ("certified", report.certificate_in_words),
             ("protects", report.protects),
             ("neighbours", report.relation_in_words),

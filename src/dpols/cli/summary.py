@@ -2,9 +2,8 @@
 
 import json as json_format
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
     from ..inference.summary import Summary
 
 
-class Target(StrEnum):
-    POPULATION = "population"
-    DATA = "data"
-
-
 _FORMATS: dict[str, "Callable[[Summary], str]"] = {
     ".html": lambda summary: summary.to_page(),
     ".txt": lambda summary: f"{summary}\n",
@@ -34,8 +28,9 @@ def summary(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help='Model file written by "dpols fit --inference".')],
     alpha: Annotated[float, typer.Option(help="One minus the level of the intervals.")] = 0.05,
     target: Annotated[
-        Target, typer.Option(help="What intervals are for: the population, or least squares on the data itself.")
-    ] = Target.POPULATION,
+        Literal["population", "data"],
+        typer.Option(help="What intervals are for: the population, or least squares on the data itself."),
+    ] = "population",
     out: Annotated[Path | None, typer.Option(help="File to write instead: .html, .txt or .json, by its name.")] = None,
     json: given.Json = False,
 ) -> None:
@@ -44,7 +39,7 @@ def summary(
 
     if not 0.0 < alpha < 1.0:
         raise ParameterError(f"--alpha {alpha:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")
-    found = PrivateLinearRegression.load(model).summary(alpha, target=target.value)
+    found = PrivateLinearRegression.load(model).summary(alpha, target=target)
     if out is not None:
         if out.suffix.lower() not in _FORMATS:
             raise ParameterError(f"--out {str(out)!r} must end in {', '.join(_FORMATS)}, which says what to write.")

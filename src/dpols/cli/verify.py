@@ -1,20 +1,30 @@
 """``dpols verify``: a report computed anew."""
 
-import json as json_format
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import options as given
 from .console import out as console
-from .console import print_table
+from .console import print_json, print_table
 
-if TYPE_CHECKING:
-    from ..verification import Finding
-
-_DIFFERS, _NOT_PRIVATE, _UNCHECKED = 1, 3, 4
+# By what does not hold, the first that applies: the mark of a finding, the exit code and the verdict.
+_VERDICTS = {
+    "accounting": ("DIFFERS", 1, "NOT OK: see what differs above."),
+    "privacy": (
+        "NO",
+        3,
+        "NOT PRIVATE: the accounting checks out, but the fit is not private as configured; see why above.",
+    ),
+    "unchecked": (
+        "?",
+        4,
+        "CANNOT BE CHECKED: nothing was found to differ, but another version of dpols wrote this; see above.",
+    ),
+}
+_OK = "OK: everything that can be computed anew agrees, and the fit is private as configured."
 
 
 def verify(
@@ -39,36 +49,21 @@ def verify(
     from ..verification import verify_file
 
     findings = verify_file(file, ledger=None if ledger is None else BudgetLedger(ledger))
-    adds_up = all(finding.holds for finding in findings if finding.about == "accounting")
-    private = all(finding.holds for finding in findings if finding.about == "privacy")
-    checked = all(finding.holds for finding in findings if finding.about == "unchecked")
+    failed = [about for about in _VERDICTS if any(f.about == about and not f.holds for f in findings)]
+    _, code, verdict = _VERDICTS[failed[0]] if failed else ("ok", 0, _OK)
+    if failed[:2] == ["accounting", "privacy"]:
+        verdict += " The fit is not private as configured, either."
     if json:
         answer = {
-            "ok": adds_up and private and checked,
-            "accounting_holds": adds_up,
-            "private": private,
-            "all_checked": checked,
+            "ok": not failed,
+            "accounting_holds": "accounting" not in failed,
+            "private": "privacy" not in failed,
+            "all_checked": "unchecked" not in failed,
             "findings": [asdict(finding) for finding in findings],
         }
-        typer.echo(json_format.dumps(answer, indent=2))
+        print_json(answer)
     else:
-        rows = [(_mark(finding), finding.what, finding.detail) for finding in findings]
+        rows = [("ok" if f.holds else _VERDICTS[f.about][0], f.what, f.detail) for f in findings]
         print_table(f"Verification of {file.name}", ("", "what", "found"), rows)
-        console.print(_verdict(adds_up, private, checked), soft_wrap=True)
-    raise typer.Exit(_DIFFERS if not adds_up else _NOT_PRIVATE if not private else 0 if checked else _UNCHECKED)
-
-
-def _mark(finding: "Finding") -> str:
-    if finding.holds:
-        return "ok"
-    return {"privacy": "NO", "unchecked": "?", "accounting": "DIFFERS"}[finding.about]
-
-
-def _verdict(adds_up: bool, private: bool, checked: bool) -> str:
-    if not adds_up:
-        return f"NOT OK: see what differs above.{'' if private else ' The fit is not private as configured, either.'}"
-    if not private:
-        return "NOT PRIVATE: the accounting checks out, but the fit is not private as configured; see why above."
-    if not checked:
-        return "CANNOT BE CHECKED: nothing was found to differ, but another version of dpols wrote this; see above."
-    return "OK: everything that can be computed anew agrees, and the fit is private as configured."
+        console.print(verdict, soft_wrap=True)
+    raise typer.Exit(code)

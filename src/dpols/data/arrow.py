@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
+from ..errors import required
 from .scratch import scratch
 from .source import Array
 
@@ -14,11 +14,7 @@ BLOCK_ROWS = 32768
 
 def pyarrow() -> Any:
     """Return the package pyarrow, or say how to install it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError("pyarrow", "files") from None
-    return pyarrow
+    return required("pyarrow", "files")
 
 
 def holds_numbers(kind: Any) -> bool:

@@ -6,7 +6,7 @@ say what came of it.
 
 from .describing import coefficients_of, inference_of, report_of
 from .preparing import Prepared, prepare
-from .request import Request, one_of
+from .request import Request
 from .running import Outcome, carry_out
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "carry_out",
     "coefficients_of",
     "inference_of",
-    "one_of",
     "prepare",
     "report_of",
 ]

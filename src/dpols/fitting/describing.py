@@ -51,18 +51,7 @@ def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
 def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
     """Describe a fit whose features have these names."""
     method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
-    matrix, _ = row_map.coefficient_map()
-    constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
-    stddevs: list[float | None] = [None] * len(matrix)
-    verdict, shortened = verdict_of(np.nan, np.nan), 0.0
-    if method.evidence is not None:
-        evidence = method.evidence(plan, fit, 0, constant)
-        with np.errstate(invalid="ignore"):  # a covariance may be infinite
-            variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
-        stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
-        stddev = np.nan if evidence.biased else evidence.risk_change_stddev
-        verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
-        shortened = evidence.shortened
+    stddevs, verdict, shortened = _evidence(prepared, outcome)
     values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
@@ -101,6 +90,22 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         estimates=() if inference is None else estimates_of(inference),
         estimate_notes=() if inference is None else _estimate_notes(inference),
     )
+
+
+def _evidence(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
+    """Return the noise of each coefficient, the verdict and the share of rows cut, as far as the method tells."""
+    row_map, evidence_of = outcome.row_map, prepared.method.evidence
+    matrix, _ = row_map.coefficient_map()
+    if evidence_of is None:
+        return [None] * len(matrix), verdict_of(np.nan, np.nan), 0.0
+    constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
+    evidence = evidence_of(prepared.plan, outcome.fit, 0, constant)
+    with np.errstate(invalid="ignore"):  # a covariance may be infinite
+        variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
+    stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
+    stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+    return stddevs, verdict, evidence.shortened
 
 
 def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:

@@ -10,11 +10,12 @@ from ..data.rows import Arithmetic
 from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
 from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
 from ..privacy.certificate import certify
+from ..privacy.checks import one_of
 from ..side_releases.alongside import joint_planned_epsilon
 from ..side_releases.bounds_advice import count_release
 from ..side_releases.paid_bounds import PaidBounds
 from ..side_releases.side_plan import FitPlan, SidePlan, plan_fit
-from .request import Request, one_of
+from .request import Request
 from .surroundings import warn_user
 
 ROUNDING = 1.0 + 1e-9  # of an epsilon that was computed

@@ -9,7 +9,8 @@ from ..data import Bounds
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
-from ..privacy.budget import delta_from_rule
+from ..privacy.budget import budget_for
+from ..privacy.checks import one_of
 from ..side_releases import one_step
 from ..side_releases.paid_bounds import PaidBounds
 
@@ -56,9 +57,7 @@ class Request:
         for name in ("epsilon", "delta"):
             if getattr(self, name) is None:
                 raise ParameterError(f"{name} is required: pass {name}=... .")
-        return PrivacyBudget(
-            self.epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
-        )
+        return budget_for(self.epsilon, self.delta, n_rows)
 
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
@@ -74,11 +73,3 @@ class Request:
         if not isinstance(self.bounds, Bounds | PaidBounds):
             raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
-
-
-def one_of(name: str, value: Any, allowed: Any) -> Any:
-    """Return ``value`` as a member of ``allowed``, or say what is."""
-    for member in allowed:
-        if value == member:
-            return member
-    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")

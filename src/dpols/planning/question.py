@@ -8,7 +8,7 @@ from ..data import Bounds
 from ..errors import ParameterError
 from ..feature_map import FeatureMap
 from ..privacy import Neighbours, PrivacyBudget
-from ..privacy.budget import delta_from_rule
+from ..privacy.budget import budget_for
 from .mapped import MappedShape
 from .rows import Sample
 from .shapes import PublicTable, Shape, samples_of, whole
@@ -108,9 +108,7 @@ class Question:
 
     def budget(self, epsilon: float, n_rows: int) -> PrivacyBudget:
         """Return the budget for a table of that many rows."""
-        return PrivacyBudget(
-            epsilon, delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
-        )
+        return budget_for(epsilon, self.delta, n_rows)
 
     def samples(self, n_rows: Any) -> tuple[Sample, ...]:
         """Return the tables to simulate on."""

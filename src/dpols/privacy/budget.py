@@ -66,6 +66,11 @@ class PrivacyBudget:
         return PrivacyBudget(half, self.delta * math.exp(-half) / (1.0 + math.exp(-half)))
 
 
+def budget_for(epsilon: float, delta: float | str, n_rows: int) -> PrivacyBudget:
+    """Return the budget for a table of that many rows, of whose number delta may be a rule."""
+    return PrivacyBudget(epsilon, delta_from_rule(delta, n_rows) if isinstance(delta, str) else delta)
+
+
 def delta_from_rule(rule: str, n_rows: int) -> float:
     """Return delta for a rule of the public number of rows, such as "1/n^2".
 

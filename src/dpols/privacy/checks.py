@@ -1,7 +1,9 @@
-"""Every number that enters the accountant passes here once."""
+"""Every number that enters the accountant passes here once, and words that choose among a few."""
 
 import math
+from collections.abc import Iterable
 from numbers import Real
+from typing import Any
 
 from ..errors import ParameterError
 
@@ -23,3 +25,11 @@ def require(holds: bool, name: str, value: object, rule: str) -> None:
     """Raise ParameterError that says which rule ``value`` breaks, unless it ``holds``."""
     if not holds:
         raise ParameterError(f"{name}={value!r} must {rule}.")
+
+
+def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
+    """Return ``value`` as a member of ``allowed``, or say what is."""
+    for member in allowed:
+        if value == member:
+            return member
+    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")

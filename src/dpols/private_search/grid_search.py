@@ -23,22 +23,15 @@ from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
 from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
 from ..estimators import SCORE_IS_EXACT, PrivateLinearRegression
-from ..fitting import one_of
 from ..fitting.surroundings import voids, warn_around_a_fit, warn_user
 from ..ledger import BudgetLedger, Entry, as_ledger
 from ..ledger.holding import held
 from ..mechanisms import Channel
-from ..privacy import (
-    GaussianRelease,
-    Neighbours,
-    PrivacyBudget,
-    Release,
-    epsilon_of,
-    gaussian_multiplier,
-)
-from ..privacy.budget import delta_from_rule
+from ..privacy import GaussianRelease, Neighbours, PrivacyBudget, Release, epsilon_of, gaussian_multiplier
+from ..privacy.budget import budget_for
+from ..privacy.checks import one_of
 from ..randomness import Witness, streams
-from ..report.alarm import alarm_of, not_private_in_short
+from ..report.alarm import Alarmed, not_private_in_short
 from .candidates import calibrated, fit_as_planned, made
 from .scores import check_rows, in_scoring_part, sources_of, squared_errors
 
@@ -46,7 +39,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
-class SearchReport:
+class SearchReport(Alarmed):
     """What a search asked, spent and released. A row of the data enters fits or scores, never both."""
 
     asked: PrivacyBudget
@@ -60,16 +53,6 @@ class SearchReport:
     scores: tuple[Release, ...]
     bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
     void: tuple[str, ...] = ()  # what around the search voids the guarantee, as far as it was seen
-
-    @property
-    def private(self) -> bool:
-        """Whether the guarantee holds; it does not with a seed, or with bounds that were read from the data."""
-        return self.alarm is None
-
-    @property
-    def alarm(self) -> str | None:
-        """Why the search is not private, None where it is."""
-        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)
 
 
 class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -174,13 +157,11 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         bits = streams(self.random_state, 1)
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
         witness = Witness()
-        groups = [fits, (GaussianRelease(multiplier),)]
-        origin = self._origin(candidates)
-        around = voids()
+        origin, around = self._origin(candidates), voids()
         warn_around_a_fit(around, ledger=ledger is not None)
         in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
         what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
-        with held(ledger, groups, what=what, released=lambda: witness.released) as hold:
+        with held(ledger, [fits, (GaussianRelease(multiplier),)], what=what, released=lambda: witness.released) as hold:
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
                 fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
@@ -201,11 +182,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 bounds_origin=origin,
                 void=around,
             )
-            if not report.spent_epsilon <= budget.epsilon * (1.0 + 1e-9):
-                raise BudgetExceeded(
-                    f"the search cost epsilon={report.spent_epsilon:.6g}, more than the {budget.epsilon:.6g} asked "
-                    "for; nothing is returned. Please report this as a bug of dpols."
-                )
+            _check_spent(report)
         self._keep(grid, candidates, noisy, float(errors.step) * errors.sensitivity * multiplier, interval, report)
         self.ledger_entry_: Entry | None = hold.entry
         return self
@@ -255,8 +232,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 "epsilon and delta are required: pass them to PrivateGridSearch, for the whole search."
             )
-        delta = delta_from_rule(self.delta, n_rows) if isinstance(self.delta, str) else self.delta
-        return PrivacyBudget(self.epsilon, delta)
+        return budget_for(self.epsilon, self.delta, n_rows)
 
     def _range(self) -> tuple[float, float]:
         """Return the public range to which targets and predictions are clipped."""
@@ -274,6 +250,15 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if not (-1e100 < low < high < 1e100):
             raise BoundsError(f"target_range={given!r} must be finite and rising.")
         return low, high
+
+
+def _check_spent(report: SearchReport) -> None:
+    asked, spent = report.asked.epsilon, report.spent_epsilon
+    if not spent <= asked * (1.0 + 1e-9):
+        raise BudgetExceeded(
+            f"the search cost epsilon={spent:.6g}, more than the {asked:.6g} asked for; nothing is returned. Please "
+            "report this as a bug of dpols."
+        )
 
 
 def _targets(y: Any) -> Array:

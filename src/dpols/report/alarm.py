@@ -21,3 +21,21 @@ def not_private_in_short(*, seeded: bool, bounds_origin: str, void: Sequence[str
     reasons = ["a seed"] * seeded + ["bounds read from the data"] * (bounds_origin == "data")
     reasons += ["a step before it that learns from the rows"] * bool(void)
     return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
+
+
+class Alarmed:
+    """What says of itself whether it is private, by its own fields; its subclasses are frozen dataclasses."""
+
+    seeded: bool
+    bounds_origin: str
+    void: tuple[str, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds: without a seed, bounds read from the data, or a step that learns before it."""
+        return self.alarm is None
+
+    @property
+    def alarm(self) -> str | None:
+        """Why the result is not private, None where it is."""
+        return alarm_of(seeded=self.seeded, bounds_origin=self.bounds_origin, void=self.void)

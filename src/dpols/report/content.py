@@ -5,7 +5,7 @@ from typing import Any
 
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
-from .privacy_report import ACCOUNTING
+from .basis import ACCOUNTING
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def _released(report: Any) -> tuple[Part, ...]:
 
 def _cost(report: Any) -> Table:
     rows = [
-        ("asked", f"epsilon = {report.asked.epsilon:.6g}, delta = {report.asked.delta:.4g}"),
-        ("spent", f"epsilon = {report.spent_epsilon:.6g} at the same delta, {report.spent_in_words}"),
+        ("asked", report.asked_in_words),
+        ("spent", report.spent_in_words),
         ("certified", report.certificate_in_words),
         ("accounting", f"{report.accounting}: {ACCOUNTING[report.accounting]}"),
         ("method", f"{report.title} ({report.method}); {report.reference}"),
@@ -134,10 +134,7 @@ def _cost(report: Any) -> Table:
 
 
 def _outcome(report: Any) -> tuple[Part, ...]:
-    def spread(value: float | None) -> str:
-        return "unknown" if value is None else f"{value:.4g}"
-
-    rows = tuple((c.name, f"{c.value:.6g}", spread(c.noise_stddev)) for c in report.coefficients)
+    rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
     table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)
     if not report.estimates:

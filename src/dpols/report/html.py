@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..pages import render
-from .content import TITLE, Part, sections, summary
+from .content import TITLE, sections, summary
 
 
 def to_html(report: Any) -> str:
@@ -17,10 +17,5 @@ def to_html(report: Any) -> str:
         title=TITLE,
         summary=summary(report),
         sections=sections(report),
-        kind_of=_kind,
         data=Markup(data),
     )
-
-
-def _kind(part: Part) -> str:
-    return type(part).__name__

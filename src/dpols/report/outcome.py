@@ -2,9 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
-from ..storage.plain_data import finite_number, text
 
 # What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (
@@ -29,6 +26,11 @@ class Coefficient:
     name: str
     value: float
     noise_stddev: float | None
+
+    @property
+    def spread(self) -> str:
+        """The standard deviation as text."""
+        return "unknown" if self.noise_stddev is None else f"{self.noise_stddev:.4g}"
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,3 @@ def verdict_of(risk_change: float, stddev: float, against: str = "a constant") -
         f"cannot tell from predicting {against}",
         "the gain is within the noise: use more rows, a larger epsilon, tighter bounds or fewer features.",
     )
-
-
-def coefficient_from(data: Any) -> Coefficient:
-    """Read a coefficient from plain data."""
-    stddev = data["noise_stddev"]
-    return Coefficient(
-        text(data["name"]), finite_number(data["value"]), None if stddev is None else finite_number(stddev)
-    )
-
-
-def estimate_from(data: Any) -> EstimateLine:
-    """Read an estimate from plain data."""
-    numbers = {name: data[name] for name in ("stderr", "lower", "upper")}
-    known = {name: None if value is None else finite_number(value) for name, value in numbers.items()}
-    return EstimateLine(text(data["name"]), finite_number(data["value"]), **known)

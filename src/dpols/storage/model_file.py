@@ -30,30 +30,21 @@ def model_bytes(content: dict[str, Any]) -> bytes:
 
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file, or raise ModelFileError where it is damaged or too new."""
-    return parsed_model(_bytes_of(path), path)
-
-
-def read_with_checksum(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
-    """Return the content of a model file, and whether it is what was written, by its checksum."""
-    return _opened(_bytes_of(path), path)
+    try:
+        return parsed_model(Path(path).read_bytes(), path)
+    except OSError as error:
+        raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
 
 
 def parsed_model(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file's bytes; ``path`` is what messages call it."""
-    content, intact = _opened(data, path)
+    content, intact = opened(data, path)
     if not intact:
         raise ModelFileError(f"{str(path)!r} is damaged: its checksum does not match.")
     return content
 
 
-def _bytes_of(path: str | os.PathLike[str]) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"cannot read model file {str(path)!r}: {error.strerror}.") from None
-
-
-def _opened(data: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
+def opened(data: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
     """Return the content of a model file's bytes, and whether their checksum is the one that they hold."""
     try:
         document = json.loads(data.decode("utf-8"), parse_float=_finite, parse_constant=_finite)

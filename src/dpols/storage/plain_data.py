@@ -1,8 +1,9 @@
 """Plain data from files, value by value: what is not what it should be is refused by its type, without quoting it."""
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 Item = TypeVar("Item")
 
@@ -59,6 +60,32 @@ def tuple_of(read: Callable[[Any], Item]) -> Callable[[Any], tuple[Item, ...]]:
         return tuple(read(item) for item in value)
 
     return read_all
+
+
+def read_fields(cls: type[Item], data: Any, checked: Mapping[str, Callable[[Any], Any]] = MappingProxyType({})) -> Item:
+    """Return a dataclass from a mapping with all of its fields, each read by its type or as ``checked`` says."""
+    values = mapping(data)
+    kinds = {name: kind for name, kind in get_type_hints(cls).items() if name in cls.__dataclass_fields__}  # type: ignore[attr-defined]
+    return cls(**{name: (checked.get(name) or _reader(kind))(values[name]) for name, kind in kinds.items()})
+
+
+_PLAIN: dict[Any, Callable[[Any], Any]] = {float: finite_number, int: whole, bool: flag, str: text}
+
+
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """Return how to read a value of a type: plain, a tuple, a dataclass, or one of these or None."""
+    parts = get_args(kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if get_origin(kind) is tuple:
+        return tuple_of(_reader(parts[0])) if parts[-1] is ... else _fixed([_reader(part) for part in parts])
+    if type(None) in parts:
+        return lambda value: None if value is None else _reader(parts[0])(value)
+    return lambda value: read_fields(kind, value)
+
+
+def _fixed(readers: list[Callable[[Any], Any]]) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda value: tuple(read(item) for read, item in zip(readers, tuple_of(lambda x: x)(value), strict=True))
 
 
 def _missing(what: str, value: Any) -> str:

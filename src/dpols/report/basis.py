@@ -1,0 +1,128 @@
+"""What the reports of fits and of sketches have in common: a budget, releases, bounds and the words for them."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
+
+from ..privacy import PrivacyBudget, Release
+from .alarm import Alarmed
+from .release_line import ReleaseLine
+from .text import Fact, TextSection, aligned, as_text, bullets
+
+RELATIONS = {
+    "zero-out": "one row is replaced by a row of zeros, or back; the number of rows is public",
+    "replace-one": "one row is replaced by any other row; the number of rows is public",
+}
+ORIGINS = {
+    "declared": "Declared bounds",
+    "reference": "Bounds from a table that was declared to be public",
+    "paid": "Bounds that this fit paid for, private quantiles",
+    "data": "Bounds READ FROM THE DATA",
+}
+ARITHMETIC = {
+    "exact": "exact: the guarantee holds of the program as executed, rounding included",
+    "float": "float: differentially private in the real-number model; floating-point effects are not covered",
+}
+ACCOUNTING = {
+    "exact": "noise is calibrated by the privacy loss of all releases together",
+    "paper": "noise is calibrated as the method was published",
+}
+
+
+class Report(Alarmed, ABC):
+    """Asked, spent, released and assumed, in fields that each kind of report has."""
+
+    arithmetic: str
+    relation: str
+    asked: PrivacyBudget
+    spent_epsilon: float
+    lines: tuple[ReleaseLine, ...]
+    bounds: tuple[tuple[str, str], ...]
+    assumed_public: tuple[str, ...]
+    unit: str | None = None
+    rows_per_unit: int = 1
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Every release, as recorded while it was made; `dpols.privacy.epsilon_of` recomputes the cost."""
+        return tuple(line.release for line in self.lines for _ in range(line.times))
+
+    @property
+    def asked_in_words(self) -> str:
+        """The budget."""
+        return f"epsilon = {self.asked.epsilon:.6g}, delta = {self.asked.delta:.4g}"
+
+    @property
+    def spent_in_words(self) -> str:
+        """The cost, and how it was found."""
+        return f"epsilon = {self.spent_epsilon:.6g} at the same delta, from the recorded releases"
+
+    @property
+    def bounds_in_words(self) -> str:
+        """Where the bounds come from."""
+        return f"{ORIGINS[self.bounds_origin]}; values outside are clipped"
+
+    @property
+    def arithmetic_in_words(self) -> str:
+        """The arithmetic of the run and what it means for the guarantee."""
+        return ARITHMETIC[self.arithmetic]
+
+    @property
+    def relation_in_words(self) -> str:
+        """The neighbouring relation and which data sets it speaks of."""
+        if self.unit is None:
+            return f"{self.relation}: {RELATIONS[self.relation]}"
+        instead = "rows of zeros, or back" if self.relation == "zero-out" else "any other rows"
+        return (
+            f"{self.relation} of whole units: all rows of one {self.unit} are replaced by {instead}; the number of "
+            f"rows is public, and at most {self.rows_per_unit} rows of a unit are used"
+        )
+
+    @property
+    def protects(self) -> str:
+        """What the guarantee is about: rows, or all rows of a unit."""
+        if self.unit is None:
+            return (
+                "single rows; people with several rows are not fully covered, unless a fit is told by unit whose rows "
+                "they are"
+            )
+        return f"all rows of one {self.unit} together, of which at most {self.rows_per_unit} are used"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    @abstractmethod
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
+
+    def _as_text(
+        self, title: str, facts: Iterable[Fact], sections: Iterable[TextSection], cautions: Iterable[str] = ()
+    ) -> str:
+        alarms = () if self.alarm is None else (self.alarm,)
+        releases = aligned([(f"{line.times:>4} x {line.what}", line.describe()) for line in self.lines])
+        listed = (
+            ("Releases", releases),
+            (self.bounds_in_words, aligned(self.bounds)),
+            ("Assumed public", bullets(self.assumed_public)),
+        )
+        return as_text((*alarms, title, "=" * len(title), *cautions), facts, (*listed, *sections))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {**data, "private": self.private}
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold of a field."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, ReleaseLine):
+        return value.to_dict()
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
