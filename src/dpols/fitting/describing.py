@@ -7,6 +7,7 @@ import numpy as np
 
 from ..algorithms import names_of
 from ..data import Bounds, RowMap
+from ..data.bounds import ranges_of
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..report import PrivacyReport, release_lines
@@ -52,16 +53,15 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     """Describe a fit whose features have these names."""
     method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
     matrix, _ = row_map.coefficient_map()
-    constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
     stddevs: list[float | None] = [None] * len(matrix)
     verdict, shortened = verdict_of(np.nan, np.nan), 0.0
     if method.evidence is not None:
-        evidence = method.evidence(plan, fit, 0, constant)
+        evidence = method.evidence(plan, fit, 0, row_map.constant)
         with np.errstate(invalid="ignore"):  # a covariance may be infinite
             variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
         stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
         stddev = np.nan if evidence.biased else evidence.risk_change_stddev
-        verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+        verdict = verdict_of(evidence.risk_change, stddev, "zero" if row_map.constant is None else "a constant")
         shortened = evidence.shortened
     values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
@@ -154,9 +154,11 @@ def _bounds_text(
     if feature_map is not None:
         rows += feature_map.describe()
     elif bounds.features is not None:
-        pairs = bounds.features.values() if isinstance(bounds.features, Mapping) else bounds.features
         keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
-        rows += [(str(key), f"[{low:g}, {high:g}]") for key, (low, high) in zip(keys, pairs, strict=True)]
+        rows += [
+            (str(key), f"[{low:g}, {high:g}]")
+            for key, (low, high) in zip(keys, ranges_of(bounds.features), strict=True)
+        ]
     rows.append(("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
