@@ -28,7 +28,7 @@ INTERVALS_ARE_FOR = (
 )
 
 
-def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
+def coefficients_of(outcome: Outcome) -> Array:
     """Return the released coefficients in the units of the data, the intercept last."""
     matrix, offset = outcome.row_map.coefficient_map()
     return np.asarray(matrix @ outcome.fit.theta[0] + offset)
@@ -63,7 +63,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         stddev = np.nan if evidence.biased else evidence.risk_change_stddev
         verdict = verdict_of(evidence.risk_change, stddev, "zero" if row_map.constant is None else "a constant")
         shortened = evidence.shortened
-    values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
+    values, inference = coefficients_of(outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
         method=method.name,
