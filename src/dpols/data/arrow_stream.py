@@ -6,12 +6,12 @@ Each pass asks for the stream anew and holds no more than a few of its batches.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from ..errors import DataError, DpolsError
+from ..errors import DataError
 from .arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
 from .columns import feature_names, require_numeric
+from .kinds import unquoted
 from .source import Array, Kernel, Total, add_up
 from .threads import map_stream
 
@@ -30,7 +30,9 @@ class StreamSource:
         return len(self.columns)
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        work = partial(_sum, features=self.columns, target=self.target, kernel=kernel, args=args)
+        def work(batch: Any) -> tuple[tuple[Array, ...], int]:
+            return kernel(*split_batch(batch, self.columns, self.target, {}), *args), batch.num_rows
+
         return add_up(map_stream(work, _blocks(self.stream)))
 
 
@@ -66,18 +68,10 @@ def _blocks(stream: Any) -> Iterator[Any]:
 def _opened(stream: Any) -> Iterator[Any]:
     """Open a stream; where it fails, say so without what its message may quote."""
     arrow = pyarrow()
-    try:
-        with arrow.RecordBatchReader.from_stream(stream) as reader:
-            yield reader
-    except (DpolsError, GeneratorExit):
-        raise
-    except Exception as error:
-        raise DataError(
-            f"X could not be read: its query or stream failed with {type(error).__name__}. Run it by itself to see why."
-        ) from None
+    with unquoted(_reason), arrow.RecordBatchReader.from_stream(stream) as reader:
+        yield reader
 
 
-def _sum(
-    batch: Any, *, features: tuple[str, ...], target: str | None, kernel: Kernel, args: tuple[Any, ...]
-) -> tuple[tuple[Array, ...], int]:
-    return kernel(*split_batch(batch, features, target, {}), *args), batch.num_rows
+def _reason(error: Exception) -> str:
+    name = type(error).__name__
+    return f"X could not be read: its query or stream failed with {name}. Run it by itself to see why."

@@ -1,13 +1,12 @@
 """Rows in memory: numpy arrays, and pandas, polars or pyarrow tables read block by block."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, DataTypeError, DpolsError
+from ..errors import DataError, DataTypeError
 from .columns import doubles, feature_names, is_numeric, require_numeric
 from .kinds import library_of
 from .missing import floats, unmasked
@@ -121,20 +120,6 @@ def real_numbers(values: Any, name: str) -> Array:
         raise DataError(f"{name} must hold numbers; could not convert {array.dtype} to float.") from None
     except TypeError:
         raise DataTypeError(f"each argument must be a string of digits or a number, in all of {name}.") from None
-
-
-@contextmanager
-def unquoted(name: str) -> Iterator[None]:
-    """Say in place of numpy and scikit-learn that a cell is no number, since they quote it."""
-    try:
-        yield
-    except DpolsError:
-        raise
-    except (TypeError, ValueError, OverflowError) as error:
-        words = {TypeError: "float() argument", ValueError: "could not convert", OverflowError: ""}
-        if words.get(type(error), "") not in str(error):
-            raise
-        raise DataError(f"{name} must hold numbers; could not convert all of it to float.") from None
 
 
 def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
