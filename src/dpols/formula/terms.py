@@ -57,22 +57,12 @@ def levels_of(call: Call) -> tuple[str, tuple[Any, ...]]:
     raise ParameterError(f"the formula has {call.text!r}; write C(COLUMN, levels=[...]) with the public levels.")
 
 
-def calls_of(node: Node) -> Iterable[Call]:
-    """Yield every call in a tree, the outermost first."""
-    match node:
-        case Call(arguments=arguments, named=named):
-            yield node
-            for inner in (*arguments, *(value for _, value in named)):
-                yield from calls_of(inner)
-        case Operation(left=left, right=right):
-            yield from calls_of(left)
-            yield from calls_of(right)
-        case Sum(parts=parts):
-            for _, inner in parts:
-                yield from calls_of(inner)
-        case Listed(items=items):
-            for inner in items:
-                yield from calls_of(inner)
+def calls_of(tree: Any) -> Iterable[Call]:
+    """Yield every call in a tree, or in a tuple of trees, the outermost first."""
+    if isinstance(tree, Call):
+        yield tree
+    for inner in tree if isinstance(tree, tuple) else getattr(tree, "__dict__", {}).values():
+        yield from calls_of(inner)
 
 
 def terms_and_intercept(node: Node, columns: Columns) -> tuple[list[Term], bool]:
