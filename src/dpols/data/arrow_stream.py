@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import DataError
 from .arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
-from .columns import feature_names, require_numeric
+from .columns import feature_names, require_name, require_numeric
 from .kinds import unquoted
 from .source import Array, Kernel, Total, add_up
 from .threads import map_stream
@@ -38,15 +38,11 @@ class StreamSource:
 
 def stream_source(stream: Any, target: Any) -> StreamSource:
     """Return the rows of an object that offers an Arrow stream; ``target`` is the name of a column, or None."""
-    if not isinstance(target, str | None):
-        raise DataError(
-            "y must be the name of a column where X is a query: its rows have no order in which they could be matched "
-            "with targets."
-        )
+    require_name(target, "a query")
     with _opened(stream) as reader:
         kinds = dict(zip(reader.schema.names, reader.schema.types, strict=True))
         features = feature_names(reader.schema.names, target)
-        wanted = [*features, *([] if target is None else [target])]
+        wanted = features if target is None else [*features, target]
         require_numeric([name for name in wanted if not holds_numbers(kinds[name])], wanted)
         n_rows = sum(batch.num_rows for batch in reader)
     return StreamSource(stream, n_rows, tuple(features), target)

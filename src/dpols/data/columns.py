@@ -23,6 +23,15 @@ def feature_names(names: Sequence[str], target: object) -> list[str]:
     return features
 
 
+def require_name(target: object, what: str) -> None:
+    """Refuse a target that is not the name of a column, or None, where X is ``what``, whose rows have no order."""
+    if not isinstance(target, str | None):
+        raise DataError(
+            f"y must be the name of a column where X is {what}: its rows have no order in which they could be matched "
+            "with targets."
+        )
+
+
 def require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
     """Refuse a table of which some columns do not hold numbers."""
     if bad:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import DataError
 from .arrow import split_batch
-from .columns import feature_names, require_numeric
+from .columns import feature_names, require_name, require_numeric
 from .kinds import unquoted
 from .partitions import ReadBlocks, no_rows, sum_partition
 from .source import Block, Kernel, Total, add_up
@@ -53,11 +53,7 @@ def spark_source(table: Any, target: Any) -> SparkSource:
     from pyspark.sql.functions import col
     from pyspark.sql.types import BooleanType, NumericType
 
-    if not isinstance(target, str | None):
-        raise DataError(
-            "y must be the name of a column where X is a Spark DataFrame: its rows have no order in which they could "
-            "be matched with targets."
-        )
+    require_name(target, "a Spark DataFrame")
     features = feature_names(table.columns, target)
     wanted = [*features, target] if isinstance(target, str) else features
     numeric = {field.name for field in table.schema.fields if isinstance(field.dataType, NumericType | BooleanType)}
