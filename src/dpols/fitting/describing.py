@@ -1,13 +1,13 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..algorithms import names_of
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
+from ..data.source import Array
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..report import PrivacyReport, release_lines
@@ -16,9 +16,6 @@ from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
 
 _MANY_SHORTENED = 0.05  # share of rows
 

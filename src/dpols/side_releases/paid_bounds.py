@@ -29,6 +29,7 @@ from ..data.bounds import (
     ranges_of,
     read_from_data,
 )
+from ..data.source import Array
 from ..errors import BoundsError
 from ..mechanisms import Channel
 from ..privacy import GaussianRelease, PrivacyBudget
@@ -36,7 +37,6 @@ from ..randomness import Bits
 from .alongside import release_worth
 from .counting import UnboundedRows, norm_counts, value_counts
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Limits = Interval | None
 
 _SMALLEST, _LARGEST = 1e-40, 1e40
@@ -232,7 +232,7 @@ def _magnitude(counts: Array, edges: Array, tail: float, sure: float, likely: fl
         last += 1
     if first == last == _zero_bin(edges):
         return None
-    if likely > _unseen(tail):  # then there may be more next to them
+    if likely > _UNSEEN_TAILS * tail:  # then there may be more next to them
         first, last = max(first - 1, 0), min(last + 1, len(counts) - 1)
     return float(edges[first]), float(edges[last + 1])
 
@@ -252,13 +252,8 @@ def _cut(counts: Array, tail: float, noise: float) -> int:
     """
     beyond = _first_beyond(counts, tail, _APART * noise)
     hidden = noise * np.sqrt(np.arange(1.0, len(counts) + 1.0))
-    safe = int(np.searchsorted(hidden, _unseen(tail), side="right"))
+    safe = int(np.searchsorted(hidden, _UNSEEN_TAILS * tail, side="right"))
     return min(0 if beyond is None else beyond, safe)
-
-
-def _unseen(tail: float) -> float:
-    """Return how many values may be left out unseen, for a tail that may be left out anyway."""
-    return _UNSEEN_TAILS * tail
 
 
 def _first_beyond(counts: Array, tail: float, threshold: float) -> int | None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..data.fixed_point import ONE
 from ..data.rows import Arithmetic
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..data.source import Array
 
 
 class _RowsOfUnits(Protocol):

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..data.fixed_point import SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
-from .statistic import Array, Statistic, call, counted, of_units
+from ..data.source import Array
+from .statistic import Statistic, call, counted, of_units
 
 
 @of_units

@@ -14,7 +14,8 @@ from flint import fmpz_mat
 from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
 from ..data.fixed_point import on_grid as grid_point
 from ..data.rows import BoundedRows, NumberedRows
-from .statistic import Array, Statistic, call, counted, of_units
+from ..data.source import Array
+from .statistic import Statistic, call, counted, of_units
 
 
 @dataclass(frozen=True, repr=False)
