@@ -48,18 +48,8 @@ def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
 
 def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
     """Describe a fit whose features have these names."""
-    method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
-    matrix, _ = row_map.coefficient_map()
-    stddevs: list[float | None] = [None] * len(matrix)
-    verdict, shortened = verdict_of(np.nan, np.nan), 0.0
-    if method.evidence is not None:
-        evidence = method.evidence(plan, fit, 0, row_map.constant)
-        with np.errstate(invalid="ignore"):  # a covariance may be infinite
-            variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
-        stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
-        stddev = np.nan if evidence.biased else evidence.risk_change_stddev
-        verdict = verdict_of(evidence.risk_change, stddev, "zero" if row_map.constant is None else "a constant")
-        shortened = evidence.shortened
+    method, fit, row_map = prepared.method, outcome.fit, outcome.row_map
+    stddevs, verdict, shortened = _judged(prepared, outcome)
     values, inference = coefficients_of(outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
@@ -75,7 +65,9 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         certified_delta=outcome.certified_delta,
         n_rows=prepared.source.n_rows,
         n_features=row_map.n_coordinates,
-        lines=release_lines((*prepared.beside.release_names, *names_of(plan, fit)), (*outcome.beside, *fit.releases)),
+        lines=release_lines(
+            (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
+        ),
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",
@@ -98,6 +90,21 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         estimates=() if inference is None else estimates_of(inference),
         estimate_notes=() if inference is None else _estimate_notes(inference),
     )
+
+
+def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
+    """Return the noise in each coefficient, the verdict on the fit with its reason, and the share of shortened rows."""
+    matrix, _ = outcome.row_map.coefficient_map()
+    if prepared.method.evidence is None:
+        return [None] * len(matrix), verdict_of(np.nan, np.nan), 0.0
+    constant = outcome.row_map.constant
+    evidence = prepared.method.evidence(prepared.plan, outcome.fit, 0, constant)
+    with np.errstate(invalid="ignore"):  # a covariance may be infinite
+        variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
+    stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
+    stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+    return stddevs, verdict, evidence.shortened
 
 
 def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
