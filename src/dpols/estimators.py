@@ -179,7 +179,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
             outcome = carry_out(prepared, self.random_state, ledger, witness)
-            released = coefficients_of(prepared, outcome)
+            released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.feature_map_, self.target_range_ = request.feature_map, outcome.row_map.target
             self.inference_ = inference_of(prepared, outcome, self._names())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols.data import open_rows
 from dpols.data.missing import floats, is_missing
 from dpols.data.unit_ids import unit_codes
 from dpols.errors import BadRowsError, DataError, DataTypeError
@@ -137,3 +138,12 @@ def test_what_is_no_number_is_refused(cell):
         WAYS["table and name"](with_cell("x", cell), "zero")
     with pytest.raises((DataError, DataTypeError), match="numbers"):
         WAYS["map and name"](with_cell("x", cell), "zero")
+
+
+def test_a_column_of_which_all_cells_are_missing_is_one_of_numbers():
+    """Otherwise one row with a number would decide whether the table of all others is refused."""
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    for table in (pa.table({"x": [None] * 3, "y": [1.0] * 3}), pl.DataFrame({"x": [None] * 3, "y": [1.0] * 3})):
+        features, target = open_rows(table, "y").block(slice(0, 3))
+        assert np.isnan(features).all()
+        assert target.tolist() == [1.0] * 3

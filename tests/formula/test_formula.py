@@ -1,6 +1,7 @@
 """Formulas mean what formulaic says they mean, with public ranges and levels."""
 
 import random
+import time
 
 import numpy as np
 import pytest
@@ -181,6 +182,31 @@ REFUSED = {
 def test_what_has_no_public_range_is_refused(formula):
     with pytest.raises((BoundsError, ParameterError), match=REFUSED[formula]):
         translated(formula, BOUNDS)
+
+
+SUM = "(" + " + ".join(f"x{i}" for i in range(300)) + ")"
+TOO_MANY = {
+    "a product after a power": f"y ~ {SUM}**2" + "".join(f"*v{i}" for i in range(9)),
+    "powers of powers": "y ~ " + "(" * 30 + "a + h" + ")**16" * 30,
+    "terms that are taken away": f"y ~ a - {SUM}:{SUM}*{SUM}",
+    "a chain of products": "y ~ " + "*".join(f"x{i}" for i in range(300)),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MANY)
+def test_too_many_terms_are_refused_before_they_are_made(case):
+    start = time.perf_counter()
+    with pytest.raises(ParameterError, match="more than 100000 products"):
+        translated(TOO_MANY[case], BOUNDS)
+    assert time.perf_counter() - start < 1.0
+
+
+def test_products_of_many_categories_are_coded_in_no_time():
+    cells = ":".join(f"C(r{i}, levels=['x', 'y'])" for i in range(8))
+    start = time.perf_counter()
+    made = translated(f"y ~ {cells} + a:{cells} + h + h:{cells}", BOUNDS)
+    assert time.perf_counter() - start < 2.0
+    assert len(made.feature_map.names) == 255 + 256 + 256
 
 
 def test_bounds_must_have_names():

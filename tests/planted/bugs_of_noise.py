@@ -142,8 +142,8 @@ BUGS = (
         "values",
         Edit(
             "side_releases/counting.py",
-            "per_unit(_counted(counts, rows.arithmetic, len(edges)), rows.rows_per_unit)",
-            "per_unit(_counted(counts, rows.arithmetic, 1), rows.rows_per_unit)",
+            "counted(counts, rows.arithmetic, len(edges))",
+            "counted(counts, rows.arithmetic, 1)",
         ),
     ),
     Bug(

@@ -55,8 +55,8 @@ BUGS = (
         ),
         Edit(
             "data/bounds.py",
-            "high=_shared(np.minimum(ends[:, 1], 1.0)),",
-            "high=_shared(ends[:, 1]),",
+            "_shared(np.minimum(ends[:, 1], 1.0))",
+            "_shared(ends[:, 1])",
         ),
     ),
     Bug(

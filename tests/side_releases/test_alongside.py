@@ -39,7 +39,7 @@ def sides_of(budget: PrivacyBudget, *shares: float) -> tuple[GaussianRelease, ..
 def test_the_joint_cost_meets_the_budget_and_exactly_accounted_hardly_falls_short(name, accounting, budget, shares):
     sides = sides_of(budget, *shares)
     plan = plan_alongside(ALGORITHMS[name], budget, sides, accounting=accounting, **SIZE)
-    joint = joint_planned_epsilon(plan, sides, budget)
+    joint = joint_planned_epsilon(plan, sides, budget, relation=Neighbours.ZERO_OUT)
     assert isinstance(plan, StagedPlan) == (name in STAGED)
     if name in STAGED:
         apart = epsilon_of(sides, 0.5 * budget.delta) + sum(part.epsilon for part in plan.stage_budgets)
@@ -128,6 +128,6 @@ def test_a_release_that_was_not_planned_is_found(name):
     plan = plan_alongside(ALGORITHMS[name], budget, sides, **SIZE)
     fit = fitted(name, plan)
     twice = sides * 2
-    assert joint_spent_epsilon(plan, fit, twice, budget) > budget.epsilon
+    assert joint_spent_epsilon(plan, fit, twice, budget, relation=Neighbours.ZERO_OUT) > budget.epsilon
     with pytest.raises(BudgetExceeded):
-        joint_certified_delta(plan, fit, twice, budget)
+        joint_certified_delta(plan, fit, twice, budget, relation=Neighbours.ZERO_OUT)

@@ -237,7 +237,7 @@ def test_a_release_that_was_not_charged_is_refused(monkeypatch):
         ({"target": (0, np.inf)}, "finite"),
         ({"resolution": 1.0, "largest": 0.5}, "less than largest"),
         ({"resolution": -1.0}, "resolution=-1.0"),
-        ({"target": (0, 1e-50)}, "at least 1e-40 wide"),
+        ({"target": (0, 1e-50)}, "at least 1e-40 apart"),
         ({"target": (0, 1e50)}, "within 1e\\+40 of 0"),
     ],
 )

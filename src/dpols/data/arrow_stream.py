@@ -6,12 +6,12 @@ Each pass asks for the stream anew and holds no more than a few of its batches.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
-from ..errors import DataError, DpolsError
+from ..errors import DataError
 from .arrow import BLOCK_ROWS, holds_numbers, pyarrow, split_batch
-from .columns import feature_names, require_numeric
+from .columns import feature_names, require_name, require_numeric
+from .kinds import unquoted
 from .source import Array, Kernel, Total, add_up
 from .threads import map_stream
 
@@ -31,21 +31,19 @@ class StreamSource:
         return len(self.columns)
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        work = partial(_sum, features=self.columns, target=self.target, kernel=kernel, args=args)
+        def work(batch: Any) -> tuple[tuple[Array, ...], int]:
+            return kernel(*split_batch(batch, self.columns, self.target, {}), *args), batch.num_rows
+
         return add_up(map_stream(work, _blocks(self.stream)))
 
 
 def stream_source(stream: Any, target: Any) -> StreamSource:
     """Return the rows of an object that offers an Arrow stream; ``target`` is the name of a column, or None."""
-    if not isinstance(target, str | None):
-        raise DataError(
-            "y must be the name of a column where X is a query: its rows have no order in which they could be matched "
-            "with targets."
-        )
+    require_name(target, "a query")
     with _opened(stream) as reader:
         kinds = dict(zip(reader.schema.names, reader.schema.types, strict=True))
         features = feature_names(reader.schema.names, target)
-        wanted = [*features, *([] if target is None else [target])]
+        wanted = features if target is None else [*features, target]
         require_numeric([name for name in wanted if not holds_numbers(kinds[name])], wanted)
         n_rows = sum(batch.num_rows for batch in reader)
     return StreamSource(stream, n_rows, tuple(features), target)
@@ -67,18 +65,10 @@ def _blocks(stream: Any) -> Iterator[Any]:
 def _opened(stream: Any) -> Iterator[Any]:
     """Open a stream; where it fails, say so without what its message may quote."""
     arrow = pyarrow()
-    try:
-        with arrow.RecordBatchReader.from_stream(stream) as reader:
-            yield reader
-    except (DpolsError, GeneratorExit):
-        raise
-    except Exception as error:
-        raise DataError(
-            f"X could not be read: its query or stream failed with {type(error).__name__}. Run it by itself to see why."
-        ) from None
+    with unquoted(_reason), arrow.RecordBatchReader.from_stream(stream) as reader:
+        yield reader
 
 
-def _sum(
-    batch: Any, *, features: tuple[str, ...], target: str | None, kernel: Kernel, args: tuple[Any, ...]
-) -> tuple[tuple[Array, ...], int]:
-    return kernel(*split_batch(batch, features, target, {}), *args), batch.num_rows
+def _reason(error: Exception) -> str:
+    name = type(error).__name__
+    return f"X could not be read: its query or stream failed with {name}. Run it by itself to see why."

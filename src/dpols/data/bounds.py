@@ -5,7 +5,7 @@ of a type of their own, so that every range which they become part of is known t
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -99,14 +99,8 @@ class Bounds:
             )
         if self.target is not None and self.y_abs is not None:
             raise BoundsError("Bounds needs exactly one of target=(low, high) and y_abs=..., or neither for a sketch.")
-        if isinstance(self.features, Mapping):
-            pairs = {str(name): self._interval(f"features[{name!r}]", pair) for name, pair in self.features.items()}
-            object.__setattr__(self, "features", ReadOnly(pairs))
-        elif self.features is not None:
-            if isinstance(self.features, str) or not hasattr(self.features, "__len__"):
-                raise BoundsError(f"features={self.features!r} must be a mapping or a sequence of (low, high) pairs.")
-            pairs_in_order = tuple(self._interval(f"features[{i}]", pair) for i, pair in enumerate(self.features))
-            object.__setattr__(self, "features", pairs_in_order)
+        if self.features is not None:
+            object.__setattr__(self, "features", checked_ranges(self.features, self._interval, "(low, high) pairs"))
         if self.target is not None:
             object.__setattr__(self, "target", self._interval("target", self.target))
         for name in ("x_norm", "y_abs"):
@@ -121,7 +115,7 @@ class Bounds:
 
     def _ranges(self) -> Iterator[Sequence[float] | None]:
         """Give all numbers, in ranges."""
-        yield from self.features.values() if isinstance(self.features, Mapping) else self.features or ()
+        yield from ranges_of(self.features)
         yield self.target
         yield tuple(number for number in (self.x_norm, self.y_abs) if number is not None)
 
@@ -182,35 +176,24 @@ class Bounds:
         """
         target = self._target() if with_target else (-1.0, 1.0)
         target_centre, target_scale = _centre_and_scale(target, fit_intercept, "target")
-        if self.features is None:
-            assert self.x_norm is not None
-            intercept = self.x_norm if fit_intercept else None
-            return RowMap(
-                centre=None,
-                scale=None,
-                low=None,
-                high=None,
-                feature_norm=self.x_norm,
-                norm_is_implied=False,
-                intercept=intercept,
-                target=target,
-                target_centre=target_centre,
-                target_scale=target_scale,
-                n_features=n_features,
-            )
-        intervals = self.in_order(n_features, columns)
-        pairs = [_centre_and_scale(pair, fit_intercept, f"feature {i}") for i, pair in enumerate(intervals)]
-        centre, scale = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
-        ends = (np.array(intervals) - centre[:, None]) / scale[:, None]
+        centre = scale = low = high = None
+        feature_norm = constant = self.x_norm or math.inf
+        if self.features is not None:
+            intervals = self.in_order(n_features, columns)
+            pairs = [_centre_and_scale(pair, fit_intercept, f"feature {i}") for i, pair in enumerate(intervals)]
+            centre, scale = np.array(pairs).T
+            ends = (np.array(intervals) - centre[:, None]) / scale[:, None]
+            # Where a range is narrow against its distance from zero, the centre is rounded and an end falls outside.
+            low, high = _shared(np.maximum(ends[:, 0], -1.0)), _shared(np.minimum(ends[:, 1], 1.0))
+            feature_norm, constant = min(feature_norm, math.sqrt(n_features)), 1.0
         return RowMap(
             centre=centre,
             scale=scale,
-            # Where a range is narrow against its distance from zero, the centre is rounded and an end falls outside.
-            low=_shared(np.maximum(ends[:, 0], -1.0)),
-            high=_shared(np.minimum(ends[:, 1], 1.0)),
-            feature_norm=min(self.x_norm or math.inf, math.sqrt(n_features)),
-            norm_is_implied=self.x_norm is None or self.x_norm >= math.sqrt(n_features),
-            intercept=1.0 if fit_intercept else None,
+            low=low,
+            high=high,
+            feature_norm=feature_norm,
+            norm_is_implied=self.features is not None and feature_norm == math.sqrt(n_features),
+            intercept=constant if fit_intercept else None,
             target=target,
             target_centre=target_centre,
             target_scale=target_scale,
@@ -301,6 +284,20 @@ def in_column_order(
     return [features[name] for name in columns]
 
 
+def ranges_of(features: Mapping[str, Any] | Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return what is given by column name or by place, without the names."""
+    return tuple(features.values() if isinstance(features, Mapping) else features or ())
+
+
+def checked_ranges(features: Any, check: Callable[[str, Any], Any], what: str) -> "ReadOnly | tuple[Any, ...]":
+    """Return ranges by column name or by place, each as ``check`` returns it; ``what`` they are to be, for messages."""
+    if isinstance(features, Mapping):
+        return ReadOnly({str(name): check(f"features[{name!r}]", pair) for name, pair in features.items()})
+    if isinstance(features, str) or not hasattr(features, "__len__"):
+        raise BoundsError(f"features={features!r} must be a mapping or a sequence of {what}.")
+    return tuple(check(f"features[{i}]", pair) for i, pair in enumerate(features))
+
+
 def _centre_and_scale(pair: Interval, centred: bool, name: str) -> tuple[float, float]:
     low, high = pair
     if centred:
@@ -327,7 +324,7 @@ def as_float(value: Any) -> float:
     return value if type(value) is ReadFromData else float(value)
 
 
-def checked_interval(name: str, pair: object) -> Interval:
+def checked_interval(name: str, pair: object, *, smallest: float = _SMALLEST, largest: float = _LARGEST) -> Interval:
     """Return a pair of finite, rising numbers of usable size."""
     try:
         low, high = (as_float(value) for value in pair)  # type: ignore[attr-defined]
@@ -337,8 +334,8 @@ def checked_interval(name: str, pair: object) -> Interval:
         raise BoundsError(f"{name}={pair!r} must be finite.")
     if not low < high:
         raise BoundsError(f"{name}={pair!r} must have low < high; drop a column that is constant.")
-    if max(-low, high) > _LARGEST or high - low < _SMALLEST:
-        raise BoundsError(f"{name}={pair!r} must lie within {_LARGEST:g} of 0 and be at least {_SMALLEST:g} apart.")
+    if max(-low, high) > largest or high - low < smallest:
+        raise BoundsError(f"{name}={pair!r} must lie within {largest:g} of 0 and be at least {smallest:g} apart.")
     return low, high
 
 

@@ -1,8 +1,14 @@
 """Which columns of a table are features and which is the target, and whether they hold numbers."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ..errors import BoundsError, DataError, DataTypeError
+from .arrow import holds_numbers
+from .kinds import library_of
+from .source import Array
 
 
 def feature_names(names: Sequence[str], target: object) -> list[str]:
@@ -17,6 +23,15 @@ def feature_names(names: Sequence[str], target: object) -> list[str]:
     return features
 
 
+def require_name(target: object, what: str) -> None:
+    """Refuse a target that is not the name of a column, or None, where X is ``what``, whose rows have no order."""
+    if not isinstance(target, str | None):
+        raise DataError(
+            f"y must be the name of a column where X is {what}: its rows have no order in which they could be matched "
+            "with targets."
+        )
+
+
 def require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
     """Refuse a table of which some columns do not hold numbers."""
     if bad:
@@ -24,3 +39,18 @@ def require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
             f"column(s) {list(bad)} do not hold numbers. Encode them (one-hot with publicly known categories) "
             f"or leave them out; the numeric columns are {[name for name in all_names if name not in bad]}."
         )
+
+
+def is_numeric(column: Any) -> bool:
+    """Return whether a column of polars or pyarrow holds numbers, booleans or nothing but missing values."""
+    if library_of(column) == "pyarrow":
+        return holds_numbers(column.type)
+    return bool(column.dtype.is_numeric()) or str(column.dtype) in ("Boolean", "Null")
+
+
+def doubles(column: Any) -> Array:
+    """Return the numbers of a column of polars or pyarrow, missing ones as nan."""
+    if library_of(column) == "pyarrow":
+        # A safe cast would refuse whole numbers beyond 2^53, and quote them.
+        return np.asarray(column.cast("float64", safe=False).to_numpy(zero_copy_only=False))
+    return np.asarray(column.cast(float).to_numpy(), dtype=np.float64)

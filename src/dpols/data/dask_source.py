@@ -4,19 +4,18 @@ A task returns a value and changes nothing, so a task that is retried, or lost w
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..errors import BoundsError, DataError, DpolsError, MissingExtraError
+from ..errors import BoundsError, DataError, MissingExtraError
 from .columns import feature_names, require_numeric
-from .kinds import library_of
+from .kinds import library_of, unquoted
 from .missing import unmasked
-from .partitions import BLOCK_ROWS, Block, ReadBlocks, count_only, require_same_length, sum_partition
-from .source import Array, Kernel, Total, add_up
+from .partitions import BLOCK_ROWS, ReadBlocks, count_only, require_same_length, sum_partition
+from .source import Array, Block, Kernel, Total, add_up
 
 _ADDED_AT_ONCE = 32
 
@@ -62,7 +61,7 @@ def _frame_source(table: Any, target: Any) -> DaskSource:
     labels = {str(label): label for label in table.columns}
     table = table[[labels[name] for name in wanted]]
     require_numeric([name for name, kind in zip(wanted, table.dtypes, strict=True) if not _is_real(kind)], wanted)
-    with _unquoted():
+    with unquoted(_reason):
         pieces = [(part,) for part in table.to_delayed()]
     if target is not None and not isinstance(target, str):
         if not hasattr(target, "to_delayed"):
@@ -71,7 +70,7 @@ def _frame_source(table: Any, target: Any) -> DaskSource:
                 "cannot be matched with rows in partitions."
             )
         pieces = _paired(pieces, _vector(target).to_delayed())
-    with _unquoted():
+    with unquoted(_reason):
         n_rows = len(table)  # of many kinds of table Dask knows it without reading a row
     return DaskSource(pieces, partial(_frame_blocks, len(features)), n_rows, len(features), tuple(features))
 
@@ -135,28 +134,19 @@ def _total(
     sums = [work(*pieces) for pieces in partitions]
     while len(sums) > 1:
         sums = [add(sums[i : i + _ADDED_AT_ONCE]) for i in range(0, len(sums), _ADDED_AT_ONCE)]
-    with _unquoted():
+    with unquoted(_reason):
         (total,) = dask.compute(sums[0], scheduler=client)
     return Total(*total)
 
 
-@contextmanager
-def _unquoted() -> Iterator[None]:
-    """Where Dask fails, say so without what the message of a task may quote.
-
-    Errors of distributed itself are about workers and connections, and are raised as they are.
-    """
-    try:
-        yield
-    except DpolsError:
-        raise
-    except Exception as error:
-        if library_of(error) == "distributed":
-            raise
-        raise DataError(
-            f"X could not be computed: Dask failed with {type(error).__name__}. Every cell must be of the type that "
-            "its column was declared or guessed to have. Compute X by itself to see why it fails."
-        ) from None
+def _reason(error: Exception) -> str:
+    """Say why a task failed; errors of distributed itself are about workers and connections, and are raised again."""
+    if library_of(error) == "distributed":
+        raise error
+    return (
+        f"X could not be computed: Dask failed with {type(error).__name__}. Every cell must be of the type that "
+        "its column was declared or guessed to have. Compute X by itself to see why it fails."
+    )
 
 
 def _frame_blocks(n_features: int, frame: Any, target: Any = None) -> Iterator[Block]:

@@ -1,9 +1,11 @@
 """What kind of rows an object holds, told without importing the library that it comes from."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import DataTypeError
+from ..errors import DataError, DataTypeError, DpolsError
 
 IN_MEMORY = ("pandas", "polars", "pyarrow")
 _KNOWN = (*IN_MEMORY, "pyspark", "dask")
@@ -56,3 +58,14 @@ def refuse_one_shot(rows: Any) -> None:
         raise DataTypeError(
             f"X is of type {type(rows).__name__}, which cannot be read several times as a fit does; {remedy}."
         )
+
+
+@contextmanager
+def unquoted(reason: Callable[[Exception], str]) -> Iterator[None]:
+    """Where a library fails, say why without its own message, which may quote a cell."""
+    try:
+        yield
+    except DpolsError:
+        raise
+    except Exception as error:
+        raise DataError(reason(error)) from None

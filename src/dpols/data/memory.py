@@ -1,14 +1,13 @@
 """Rows in memory: numpy arrays, and pandas, polars or pyarrow tables read block by block."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DataError, DataTypeError, DpolsError
-from .columns import feature_names, require_numeric
+from ..errors import DataError, DataTypeError
+from .columns import doubles, feature_names, is_numeric, require_numeric
 from .kinds import library_of
 from .missing import floats, unmasked
 from .source import Array, Kernel, Total, add_up
@@ -81,7 +80,7 @@ def table_source(table: Any, target: Any) -> TableSource:
     kind = library_of(table)
     n_rows = table.num_rows if kind == "pyarrow" else len(table)
     names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
-    features, reader = feature_names(names, target), _READERS[kind]
+    features, reader = feature_names(names, target), _pandas_reader if kind == "pandas" else _column_reader
     if isinstance(target, str):
         read_target = reader(table, [target])
         values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
@@ -125,20 +124,6 @@ def real_numbers(values: Any, name: str) -> Array:
         raise DataTypeError(f"each argument must be a string of digits or a number, in all of {name}.") from None
 
 
-@contextmanager
-def unquoted(name: str) -> Iterator[None]:
-    """Say in place of numpy and scikit-learn that a cell is no number, since they quote it."""
-    try:
-        yield
-    except DpolsError:
-        raise
-    except (TypeError, ValueError, OverflowError) as error:
-        words = {TypeError: "float() argument", ValueError: "could not convert", OverflowError: ""}
-        if words.get(type(error), "") not in str(error):
-            raise
-        raise DataError(f"{name} must hold numbers; could not convert all of it to float.") from None
-
-
 def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     position = {str(name): i for i, name in enumerate(table.columns)}
     wanted = [position[name] for name in names]
@@ -172,39 +157,8 @@ def _is_numeric_column(column: Any) -> bool:
     return True
 
 
-def _polars_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
-    bad = [name for name in names if not (table.schema[name].is_numeric() or str(table.schema[name]) == "Boolean")]
-    require_numeric(bad, names)
-
-    def read(start: int, stop: int) -> Array:
-        block = table.slice(start, stop - start)
-        columns = [block.get_column(name).cast(float).to_numpy() for name in names]
-        return np.column_stack(columns).astype(np.float64, copy=False)
-
-    return read
-
-
-def _pyarrow_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
-    import pyarrow.types as kinds
-
-    def is_numeric(kind: Any) -> bool:
-        return bool(
-            kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)
-        )
-
-    require_numeric([name for name in names if not is_numeric(table.schema.field(name).type)], names)
-
-    def read(start: int, stop: int) -> Array:
-        block = table.select(names).slice(start, stop - start)
-        # A safe cast would refuse whole numbers beyond 2^53, and quote them.
-        columns = [block.column(name).cast("float64", safe=False).to_numpy(zero_copy_only=False) for name in names]
-        return np.column_stack(columns)
-
-    return read
-
-
-_READERS: dict[str, Callable[[Any, list[str]], Callable[[int, int], Array]]] = {
-    "pandas": _pandas_reader,
-    "polars": _polars_reader,
-    "pyarrow": _pyarrow_reader,
-}
+def _column_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
+    """Return how to read a table of polars or pyarrow."""
+    columns = [table[name] for name in names]
+    require_numeric([name for name, column in zip(names, columns, strict=True) if not is_numeric(column)], names)
+    return lambda start, stop: np.column_stack([doubles(column.slice(start, stop - start)) for column in columns])

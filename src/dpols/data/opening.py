@@ -7,8 +7,8 @@ import numpy as np
 from ..errors import DataError
 from .arrow_stream import stream_source
 from .engines import ENGINES, engine_source
-from .kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
-from .memory import ArraySource, real_numbers, table_source, unquoted
+from .kinds import is_source, is_stream, is_table, library_of, refuse_one_shot, unquoted
+from .memory import ArraySource, real_numbers, table_source
 from .source import Array, RowSource
 
 
@@ -41,7 +41,7 @@ def rows_to_predict(estimator: Any, X: Any) -> Array:
     """Return rows in memory as finite numbers, of the columns that a fitted estimator of scikit-learn expects."""
     from sklearn.utils.validation import check_array, validate_data
 
-    with unquoted("X"):
+    with unquoted(_not_numbers):
         rows = X if is_table(X) else _matrix(X)
         validate_data(estimator, X, reset=False, skip_check_array=True)
         if is_table(X):
@@ -49,6 +49,14 @@ def rows_to_predict(estimator: Any, X: Any) -> Array:
             rows, _ = source.block(slice(0, source.n_rows))
         rows = check_array(rows, dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X")
     return _all_finite(rows, "X", "a prediction needs every feature of a row (no NaN and no infinity)")
+
+
+def _not_numbers(error: Exception) -> str:
+    """Say in place of numpy and scikit-learn that a cell is no number, since they quote it."""
+    words = {TypeError: "float() argument", ValueError: "could not convert", OverflowError: ""}
+    if not isinstance(error, tuple(words)) or words.get(type(error), "") not in str(error):
+        raise error
+    return "X must hold numbers; could not convert all of it to float."
 
 
 def targets_to_score(y: Any) -> Array:

@@ -12,10 +12,9 @@ import numpy as np
 
 from ..errors import DataError
 from .scratch import shared_scratch
-from .source import Array, Kernel, Total, add_up
+from .source import Array, Block, Kernel, Total, add_up
 from .threads import one_blas_thread
 
-Block = tuple[Array, Array]  # features and target of some rows
 ReadBlocks = Callable[..., Iterable[Block]]
 
 BLOCK_ROWS = 16384

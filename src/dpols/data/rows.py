@@ -210,7 +210,7 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
     if squares is not None:
         mapped, shrink = _shrink_to(row_map.feature_norm, mapped, squares)
         weight = weight if shrink is None else weight * shrink[:, None]
-    constant = None if row_map.intercept is None else np.full((1, 1), row_map.intercept / row_map.row_norm)
+    constant = None if row_map.constant is None else np.full((1, 1), row_map.constant)
     target = target.astype(np.float64, copy=False)
     bounded_target = (np.clip(target, *row_map.target) - row_map.target_centre) / row_map.target_scale
     np.clip(bounded_target, -1.0, 1.0, out=bounded_target)  # the centre is rounded

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Block = tuple[Array, Array]  # features and target of some rows
 Kernel = Callable[..., tuple[Array, ...]]
 
 

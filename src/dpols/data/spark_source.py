@@ -6,17 +6,17 @@ Sums come back as the result of a query and never through an accumulator, which 
 import pickle
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-from ..errors import DataError, DpolsError
+from ..errors import DataError
 from .arrow import split_batch
-from .columns import feature_names, require_numeric
-from .partitions import Block, ReadBlocks, no_rows, sum_partition
-from .source import Kernel, Total, add_up
+from .columns import feature_names, require_name, require_numeric
+from .kinds import unquoted
+from .partitions import ReadBlocks, no_rows, sum_partition
+from .source import Block, Kernel, Total, add_up
 
 _SCHEMA = "part long, total binary"
 _ADDED_AT_ONCE = 32
@@ -53,11 +53,7 @@ def spark_source(table: Any, target: Any) -> SparkSource:
     from pyspark.sql.functions import col
     from pyspark.sql.types import BooleanType, NumericType
 
-    if not isinstance(target, str | None):
-        raise DataError(
-            "y must be the name of a column where X is a Spark DataFrame: its rows have no order in which they could "
-            "be matched with targets."
-        )
+    require_name(target, "a Spark DataFrame")
     features = feature_names(table.columns, target)
     wanted = [*features, target] if isinstance(target, str) else features
     numeric = {field.name for field in table.schema.fields if isinstance(field.dataType, NumericType | BooleanType)}
@@ -67,7 +63,7 @@ def spark_source(table: Any, target: Any) -> SparkSource:
     quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
     query = table.select(*(col(name).cast("double").alias(c) for name, c in zip(quoted, plain, strict=True)))
     read = partial(_batch_blocks, plain[: len(features)], plain[-1] if isinstance(target, str) else None)
-    with _unquoted():
+    with unquoted(_reason):
         n_rows = table.count()
     return SparkSource(query, read, n_rows, len(features), tuple(features))
 
@@ -79,24 +75,13 @@ def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: 
         # Neighbours are added on the workers first: all of them at once might not fit into the driver.
         groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
         sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
-    with _unquoted():
+    with unquoted(_reason):
         rows = sorted(sums.collect(), key=lambda row: row["part"])
     return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
 
 
-@contextmanager
-def _unquoted() -> Iterator[None]:
-    """Where Spark fails, say so without what its message may quote; what a worker of ours refused is said again."""
-    try:
-        yield
-    except DpolsError:
-        raise
-    except Exception as error:
-        raise DataError(_reason(error)) from None
-
-
 def _reason(error: Exception) -> str:
-    """Say why a query failed, in words that hold no cell: our own, and names that Spark has for its errors."""
+    """Say why a query failed, in words that hold no cell: names that Spark has for its errors, or what we refused."""
     text = str(error)
     lines = text.splitlines()
     if any(line.startswith("ModuleNotFoundError: ") for line in lines):

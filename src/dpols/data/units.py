@@ -40,7 +40,7 @@ class UnitSource:
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
         def work(block: slice) -> tuple[tuple[Array, ...], int]:
-            features, target = _read(self.source, block.start, block.stop)
+            features, target = self.source.block(block)
             kept = self.kept[block]
             if not kept.all():
                 features, target = features[kept], target[kept]
@@ -127,12 +127,6 @@ def checked_max_rows(value: Any) -> int:
             "used, and the more it may have the more noise there is."
         )
     return int(value)
-
-
-def _read(source: ArraySource | TableSource, start: int, stop: int) -> tuple[Array, Array]:
-    if isinstance(source, TableSource):
-        return source.read(start, stop)
-    return source.features[start:stop], source.target[start:stop]
 
 
 def _n_columns(rows: Any) -> int | None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.columns import doubles, is_numeric
+from ..data.kinds import library_of
 from ..data.missing import floats, is_missing, unmasked
 from ..data.source import Array
 from ..errors import DataError, DataTypeError
@@ -39,13 +41,11 @@ class Cells:
 
 def numbers(name: str, raw: Any) -> Array:
     """Return a raw column as floats, nan where a cell is empty; text is refused."""
-    kind = _library(raw)
-    if kind == "pyarrow":
-        return _arrow_numbers(name, raw)
-    if kind == "polars":
-        if not (raw.dtype.is_numeric() or str(raw.dtype) in ("Boolean", "Null")):
-            raise _not_numbers(name, raw.dtype)
-        return np.asarray(raw.cast(float).to_numpy(), dtype=np.float64)
+    kind = library_of(raw)
+    if kind in ("pyarrow", "polars"):
+        if not is_numeric(raw):
+            raise _not_numbers(name, raw.type if kind == "pyarrow" else raw.dtype)
+        return doubles(raw)
     dtype = raw.dtype
     if getattr(dtype, "kind", "O") in "fiub":
         if kind == "pandas":
@@ -110,7 +110,7 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
 
 def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
     """Return the code of each cell, computed once for each distinct value."""
-    kind = _library(raw)
+    kind = library_of(raw)
     if kind == "pyarrow":
         import pyarrow
 
@@ -146,7 +146,7 @@ def as_matrix(block: Any) -> Array:
 
 
 def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
-    kind = _library(block)
+    kind = library_of(block)
     if kind in ("pandas", "polars", "pyarrow"):
         if len(getattr(block, "shape", ())) != 2 and not hasattr(block, "num_columns"):
             raise DataError("the rows must be a table with rows and columns.")
@@ -169,20 +169,6 @@ def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
             "these columns, or an array with one column for each of them, in this order."
         )
     return lambda name: rows[:, names.index(name)]
-
-
-def _library(value: Any) -> str:
-    return type(value).__module__.partition(".")[0]
-
-
-def _arrow_numbers(name: str, raw: Any) -> Array:
-    from pyarrow import types
-
-    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    if not any(check(raw.type) for check in checks):
-        raise _not_numbers(name, raw.type)
-    # A safe cast would refuse whole numbers beyond 2^53, and quote them.
-    return np.array(raw.cast("float64", safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _not_numbers(name: str, kind: Any) -> DataTypeError:

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -115,13 +115,7 @@ class CategoricalColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "kind": "categorical",
-            "categories": list(self.categories),
-            "unknown": self.unknown,
-            "missing": self.missing,
-            "drop_first": self.drop_first,
-        }
+        return {"kind": "categorical", **asdict(self), "categories": list(self.categories)}
 
 
 Column = NumericColumn | CategoricalColumn

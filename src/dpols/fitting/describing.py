@@ -1,12 +1,13 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..algorithms import names_of
 from ..data import Bounds, RowMap
+from ..data.bounds import ranges_of
+from ..data.source import Array
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..report import PrivacyReport, release_lines
@@ -16,9 +17,6 @@ from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-
 _MANY_SHORTENED = 0.05  # share of rows
 
 INTERVALS_ARE_FOR = (
@@ -27,7 +25,7 @@ INTERVALS_ARE_FOR = (
 )
 
 
-def coefficients_of(prepared: Prepared, outcome: Outcome) -> Array:
+def coefficients_of(outcome: Outcome) -> Array:
     """Return the released coefficients in the units of the data, the intercept last."""
     matrix, offset = outcome.row_map.coefficient_map()
     return np.asarray(matrix @ outcome.fit.theta[0] + offset)
@@ -50,9 +48,9 @@ def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
 
 def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
     """Describe a fit whose features have these names."""
-    method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
-    stddevs, verdict, shortened = _evidence(prepared, outcome)
-    values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
+    method, fit, row_map = prepared.method, outcome.fit, outcome.row_map
+    stddevs, verdict, shortened = _judged(prepared, outcome)
+    values, inference = coefficients_of(outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
         method=method.name,
@@ -67,7 +65,9 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         certified_delta=outcome.certified_delta,
         n_rows=prepared.source.n_rows,
         n_features=row_map.n_coordinates,
-        lines=release_lines((*prepared.beside.release_names, *names_of(plan, fit)), (*outcome.beside, *fit.releases)),
+        lines=release_lines(
+            (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
+        ),
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
         assumed_public=(
             "the number of rows and the column names",
@@ -92,14 +92,13 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     )
 
 
-def _evidence(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
-    """Return the noise of each coefficient, the verdict and the share of rows cut, as far as the method tells."""
-    row_map, evidence_of = outcome.row_map, prepared.method.evidence
-    matrix, _ = row_map.coefficient_map()
-    if evidence_of is None:
+def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
+    """Return the noise in each coefficient, the verdict on the fit with its reason, and the share of shortened rows."""
+    matrix, _ = outcome.row_map.coefficient_map()
+    if prepared.method.evidence is None:
         return [None] * len(matrix), verdict_of(np.nan, np.nan), 0.0
-    constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
-    evidence = evidence_of(prepared.plan, outcome.fit, 0, constant)
+    constant = outcome.row_map.constant
+    evidence = prepared.method.evidence(prepared.plan, outcome.fit, 0, constant)
     with np.errstate(invalid="ignore"):  # a covariance may be infinite
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
@@ -159,9 +158,11 @@ def _bounds_text(
     if feature_map is not None:
         rows += feature_map.describe()
     elif bounds.features is not None:
-        pairs = bounds.features.values() if isinstance(bounds.features, Mapping) else bounds.features
         keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
-        rows += [(str(key), f"[{low:g}, {high:g}]") for key, (low, high) in zip(keys, pairs, strict=True)]
+        rows += [
+            (str(key), f"[{low:g}, {high:g}]")
+            for key, (low, high) in zip(keys, ranges_of(bounds.features), strict=True)
+        ]
     rows.append(("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))

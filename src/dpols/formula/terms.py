@@ -9,7 +9,9 @@ ranges follow from those of the columns.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import product
+from math import comb
 from typing import Any
 
 from ..errors import ParameterError
@@ -37,6 +39,7 @@ class Part:
 
 
 Term = tuple[Part, ...]
+Piece = tuple[int, ...]  # places of a term's parts, from -1 downwards those of categories with all their levels
 Terms = dict[frozenset[Part], Term]  # in the order of the formula, and each once
 Columns = Mapping[str, NumericColumn | CategoricalColumn]
 
@@ -54,26 +57,17 @@ def levels_of(call: Call) -> tuple[str, tuple[Any, ...]]:
     raise ParameterError(f"the formula has {call.text!r}; write C(COLUMN, levels=[...]) with the public levels.")
 
 
-def calls_of(node: Node) -> Iterable[Call]:
-    """Yield every call in a tree, the outermost first."""
-    match node:
-        case Call(arguments=arguments, named=named):
-            yield node
-            for inner in (*arguments, *(value for _, value in named)):
-                yield from calls_of(inner)
-        case Operation(left=left, right=right):
-            yield from calls_of(left)
-            yield from calls_of(right)
-        case Sum(parts=parts):
-            for _, inner in parts:
-                yield from calls_of(inner)
-        case Listed(items=items):
-            for inner in items:
-                yield from calls_of(inner)
+def calls_of(tree: Any) -> Iterable[Call]:
+    """Yield every call in a tree, or in a tuple of trees, the outermost first."""
+    if isinstance(tree, Call):
+        yield tree
+    for inner in tree if isinstance(tree, tuple) else getattr(tree, "__dict__", {}).values():
+        yield from calls_of(inner)
 
 
 def terms_and_intercept(node: Node, columns: Columns) -> tuple[list[Term], bool]:
     """Return the terms of a formula's right side, those of fewer factors first, and whether there is an intercept."""
+    _count(node)
     terms: Terms = {}
     intercept = True
     for sign, part in node.parts if isinstance(node, Sum) else (("+", node),):
@@ -95,28 +89,29 @@ def coded(terms: Iterable[Term], intercept: bool) -> list[Term]:
     for term in terms:
         if sum(part.category is not None for part in term) > _MOST_CATEGORIES:
             raise ParameterError(f"the formula has a product of more than {_MOST_CATEGORIES} columns of categories.")
-        apart = product(*([part] if part.category is None else [part, None] for part in term))
-        pieces = [tuple(part for part in chosen if part is not None) for chosen in apart]
-        added = [piece for piece in pieces if frozenset(piece) not in spanned]
-        spanned |= set(map(frozenset, added))
-        result += _put_together(added)
+        apart = product(*([i] if part.category is None else [i, None] for i, part in enumerate(term)))
+        pieces = [tuple(i for i in chosen if i is not None) for chosen in apart]
+        parts = {piece: frozenset(term[i] for i in piece) for piece in pieces}
+        added = tuple(piece for piece in pieces if parts[piece] not in spanned)
+        spanned |= {parts[piece] for piece in added}
+        wide = [replace(part, all_levels=True) for part in term]
+        result += [tuple(term[i] if i >= 0 else wide[~i] for i in piece) for piece in _put_together(added)]
     return result
 
 
-def _put_together(pieces: Iterable[Term]) -> list[Term]:
+@lru_cache(maxsize=256)
+def _put_together(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """Join what differs by one reduced category: (anything) + (anything):(reduced) is (anything):(all levels)."""
-    kept: list[Term] = []
+    kept: tuple[Piece, ...] = ()
     for piece in sorted(pieces, key=len):
         for smaller in kept:
-            new = set(piece) - set(smaller)
-            if len(smaller) == len(piece) - 1 and len(new) == 1:
-                (part,) = new
-                if part.category is not None and not part.all_levels:
-                    wider = tuple(replace(one, all_levels=True) if one == part else one for one in piece)
-                    kept = _put_together([*(term for term in kept if term != smaller), wider])
-                    break
+            new = set(piece).difference(smaller) if len(smaller) == len(piece) - 1 else ()
+            if len(new) == 1 and min(new) >= 0:
+                wider = tuple(~part if part in new else part for part in piece)
+                kept = _put_together((*(other for other in kept if other != smaller), wider))
+                break
         else:
-            kept.append(piece)
+            kept = (*kept, piece)
     return kept
 
 
@@ -172,7 +167,6 @@ def _product(sign: str, left: Terms, right: Terms) -> Terms:
 
 def _times(left: Terms, right: Terms) -> Terms:
     """Return the products of two sums, in which a part that both factors have stands once."""
-    require_few(len(left) * len(right))
     if len(left) == len(right) == 1:
         _refuse_square(part for term in left.values() for part in term if {part} <= next(iter(right)))
     pairs = product(left.values(), right.values())
@@ -180,10 +174,31 @@ def _times(left: Terms, right: Terms) -> Terms:
     return _all(*({frozenset(term): term} for term in joined))
 
 
-def require_few(products: int) -> None:
-    """Refuse more products than can be worked with, before any of them is made."""
+def require_few(products: int) -> int:
+    """Return a number of products; refuse more than can be worked with, before any of them is made."""
     if products > _MOST_PRODUCTS:
         raise ParameterError(f"the formula has more than {_MOST_PRODUCTS} products; write out the terms that you need.")
+    return products
+
+
+def _count(node: Node) -> int:
+    """Return how many terms a tree has at most, before any of them is made; none of its parts may have too many."""
+    match node:
+        case Sum(parts=parts):
+            counts = [(sign, _count(part)) for sign, part in parts]
+            return require_few(sum(count for sign, count in counts if sign == "+"))
+        case Call(function="", arguments=(inner,)):
+            return _count(inner)
+        case Operation(sign="**", left=base, right=exponent):
+            count = n = _count(base)
+            for size in range(2, min(_whole(exponent) or 1, _LARGEST_POWER) + 1):
+                require_few(count * n)  # pairs that are looked at
+                count += comb(n, size)  # of the products of two or more terms each is one of so many different ones
+            return count
+        case Operation(sign=sign, left=left, right=right):
+            a, b = _count(left), _count(right)
+            return require_few({":": a * b, "*": a + b + a * b, "/": a + b}[sign])
+    return 1
 
 
 def _power(base: Terms, node: Node) -> Terms:

@@ -18,7 +18,6 @@ from ..algorithms.base import (
     StagedPlan,
     added_epsilon,
     certified_delta_of,
-    planned_epsilon,
     spent_epsilon,
     split,
 )
@@ -31,7 +30,7 @@ from ..privacy.gaussian import gaussian_multiplier
 from ..privacy.releases import GaussianRelease
 from ..privacy.search import least_noise_for
 
-Sides = tuple[GaussianRelease, ...]
+Sides = Sequence[GaussianRelease]
 
 _DELTA_OF_SIDES = 0.5  # share of delta that side releases get where deltas are added
 
@@ -47,7 +46,7 @@ def release_worth(budget: PrivacyBudget, share: float) -> GaussianRelease:
     return GaussianRelease(gaussian_multiplier(budget) / math.sqrt(checked_share("share", share)))
 
 
-def plan_alongside(method: Algorithm, budget: PrivacyBudget, sides: Sequence[GaussianRelease], **arguments: Any) -> Any:
+def plan_alongside(method: Algorithm, budget: PrivacyBudget, sides: Sides, **arguments: Any) -> Any:
     """Return the method's plan with the largest budget that the side releases leave of the (zero-out) whole.
 
     ``arguments`` are those of the method's ``plan`` without the budget. The delta of the plan's own budget is the
@@ -61,11 +60,11 @@ def plan_alongside(method: Algorithm, budget: PrivacyBudget, sides: Sequence[Gau
     if arguments.get("accounting", "exact") == "exact":
         first = method.plan(_part(budget, _epsilon_left(sides, budget), budget.delta), **arguments)
         if not isinstance(first, StagedPlan):
-            return _jointly(method, budget, tuple(sides), first.budget.epsilon, arguments)
+            return _jointly(method, budget, sides, first.budget.epsilon, arguments)
     return method.plan(split(budget, budget_of_sides(budget, sides))[1], **arguments)
 
 
-def budget_of_sides(budget: PrivacyBudget, sides: Sequence[GaussianRelease]) -> PrivacyBudget:
+def budget_of_sides(budget: PrivacyBudget, sides: Sides) -> PrivacyBudget:
     """Return what side releases take of a whole (zero-out) budget where epsilons and deltas are added."""
     delta = _DELTA_OF_SIDES * budget.delta
     part = _part(budget, epsilon_of(sides, delta) * (1.0 + 1e-9), delta)
@@ -77,50 +76,27 @@ def budget_of_sides(budget: PrivacyBudget, sides: Sequence[GaussianRelease]) -> 
     return part
 
 
-def joint_planned_epsilon(
-    plan: Plan, sides: Sequence[GaussianRelease], budget: PrivacyBudget, *, relation: Neighbours = Neighbours.ZERO_OUT
-) -> float:
+def joint_planned_epsilon(plan: Plan, sides: Sides, budget: PrivacyBudget, *, relation: Neighbours) -> float:
     """Return what a run of the plan and the side releases cost together at the whole budget's delta."""
-    if not sides:
-        return planned_epsilon(plan, budget.delta, relation=relation)
-    if not isinstance(plan, StagedPlan):
-        return epsilon_of((*sides, *plan.releases), budget.delta, relation=relation)
-    return _added_up(plan, sides, budget, relation)
+    if isinstance(plan, StagedPlan):
+        return _added_up(plan, sides, budget, relation)
+    return epsilon_of((*sides, *plan.releases), budget.delta, relation=relation)
 
 
-def joint_spent_epsilon(
-    plan: Plan,
-    fit: Fit,
-    sides: Sequence[GaussianRelease],
-    budget: PrivacyBudget,
-    *,
-    relation: Neighbours = Neighbours.ZERO_OUT,
-) -> float:
+def joint_spent_epsilon(plan: Plan, fit: Fit, sides: Sides, budget: PrivacyBudget, *, relation: Neighbours) -> float:
     """Return what a fit and the side releases cost together, from what was recorded of both."""
-    if not sides:
-        return spent_epsilon(plan, fit, budget.delta, relation=relation)
     if fit.stages is None:
         return epsilon_of((*sides, *fit.releases), budget.delta, relation=relation)
-    assert isinstance(plan, StagedPlan)
     spent_epsilon(plan, fit, budget.delta, relation=relation)  # raises where a stage exceeded its part
     return _added_up(plan, sides, budget, relation)
 
 
-def joint_certified_delta(
-    plan: Plan,
-    fit: Fit,
-    sides: Sequence[GaussianRelease],
-    budget: PrivacyBudget,
-    *,
-    relation: Neighbours = Neighbours.ZERO_OUT,
-) -> float:
+def joint_certified_delta(plan: Plan, fit: Fit, sides: Sides, budget: PrivacyBudget, *, relation: Neighbours) -> float:
     """Return a proved bound on the delta of all that was recorded; BudgetExceeded is raised where there is none."""
-    if not sides:
-        return certified_delta_of(plan, fit, budget, relation=relation)
     if fit.stages is None:
         return certify((*sides, *fit.releases), budget, relation=relation).delta_bound
-    assert isinstance(plan, StagedPlan)
-    certify(sides, budget_of_sides(budget.for_zero_out(relation), sides))
+    if sides:
+        certify(sides, budget_of_sides(budget.for_zero_out(relation), sides))
     certified_delta_of(plan, fit, budget, relation=relation)
     if not _added_up(plan, sides, budget, relation) <= budget.epsilon * (1.0 + 1e-9):
         raise BudgetExceeded(f"the parts of the fit add up to more than {budget}; nothing is returned.")
@@ -137,7 +113,7 @@ def _jointly(method: Algorithm, budget: PrivacyBudget, sides: Sides, start: floa
     return plan_at(least_noise_for(log_delta, budget, start=1.0 / start))
 
 
-def _epsilon_left(sides: Sequence[GaussianRelease], budget: PrivacyBudget) -> float:
+def _epsilon_left(sides: Sides, budget: PrivacyBudget) -> float:
     """Return the epsilon of what the side releases leave, if the method's releases were Gaussian ones too."""
     left = gaussian_multiplier(budget) ** -2 - math.fsum(release.multiplier**-2 for release in sides)
     return epsilon_of([GaussianRelease(left**-0.5)], budget.delta) if left > 0.0 else 0.5 * budget.epsilon
@@ -153,7 +129,8 @@ def _part(budget: PrivacyBudget, epsilon: float, delta: float) -> PrivacyBudget:
     return PrivacyBudget(epsilon, delta)
 
 
-def _added_up(plan: StagedPlan, sides: Sequence[GaussianRelease], budget: PrivacyBudget, relation: Neighbours) -> float:
+def _added_up(plan: Plan, sides: Sides, budget: PrivacyBudget, relation: Neighbours) -> float:
     """Return the sum of all stages' epsilons at the whole delta, with the side releases as one stage more."""
-    part = budget_of_sides(budget.for_zero_out(relation), sides)
-    return added_epsilon((part, *plan.stage_budgets), budget.delta, relation=relation)
+    assert isinstance(plan, StagedPlan)
+    part = (budget_of_sides(budget.for_zero_out(relation), sides),) if sides else ()
+    return added_epsilon((*part, *plan.stage_budgets), budget.delta, relation=relation)

@@ -9,19 +9,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from ..data import Bounds, RowMap
 from ..data.bounds import Interval
+from ..data.source import Array
 from ..mechanisms import Channel
 from ..privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits
 from .alongside import release_worth
 from .counting import UnboundedRows, value_counts
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 COUNTS_NAME = "counts of values within and beyond bounds"
 _NORM = "norm of a row"

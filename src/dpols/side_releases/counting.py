@@ -6,7 +6,6 @@ belongs to depends on that row alone, so that their sensitivity holds of the pro
 """
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from ..data.fixed_point import ONE, FixedPointSpan
 from ..data.rows import Arithmetic, BadRows, check_total
 from ..data.source import Array
 from ..data.span import Span, count_between
-from ..statistics import Statistic, per_unit
+from ..statistics.statistic import Statistic, counted, of_units
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,7 @@ class UnboundedRows:
     rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
 
 
+@of_units
 def value_counts(rows: UnboundedRows, edges: Sequence[Array], *, by_norm: bool = False) -> Statistic:
     """Return for each column, the target last, how many values lie between its rising edges, in one long vector.
 
@@ -40,25 +40,17 @@ def value_counts(rows: UnboundedRows, edges: Sequence[Array], *, by_norm: bool =
     total = rows.source.total(_value_counts, tuple(edges), by_norm)
     counts, bad = total.values
     check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
-    return per_unit(_counted(counts, rows.arithmetic, len(edges)), rows.rows_per_unit)
+    return counted(counts, rows.arithmetic, len(edges))
 
 
+@of_units
 def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     """Return how many rows' features have a norm above each rising edge but not the next, in units of the row norm.
 
     One row moves one of the counts, by 1; rows without any length, such as the zero row, are not counted.
     """
     (counts,) = rows.total(_norm_counts, rows.row_map.n_features, edges)
-    return per_unit(_counted(counts, rows.arithmetic, 1), rows.rows_per_unit)
-
-
-def _counted(counts: Array, arithmetic: Arithmetic, columns: int) -> Statistic:
-    """Wrap counts; in exact arithmetic they are held in steps of 2^-20, so that rounding their noise costs nothing."""
-    if arithmetic == "float":
-        return Statistic(counts.astype(np.float64), math.sqrt(columns))
-    # A whole number whose square is at least columns * 2^40.
-    root = math.isqrt(columns * int(ONE) ** 2 - 1) + 1
-    return Statistic(counts * np.int64(ONE), float(root), 1.0 / ONE)
+    return counted(counts, rows.arithmetic)
 
 
 def _value_counts(features: Array, target: Array, edges: tuple[Array, ...], by_norm: bool) -> tuple[Array, ...]:

@@ -32,7 +32,13 @@ from ..statistics import clipped_gradient_and_squares, counts_and_moments, gram
 DEFAULT_SHARE = 0.5  # of the squared budget
 EDGES = 2.0 ** np.arange(-8.0, 1.25, 0.5)  # of absolute residuals, in units of the target's bound
 QUIET = 3.0  # a count within so many standard deviations of its noise is taken for none
-_PARTS = {"gram": 0.30, "counts": 0.10, "moments": 0.08, "gradient": 0.40, "squares": 0.12}  # of the stage's share
+_PARTS = {  # of the stage's share, and what is released
+    "gram_multiplier": (0.30, "X'X, for intervals"),
+    "count_multiplier": (0.10, "counts of absolute residuals at the fit"),
+    "moment_multiplier": (0.08, "sums of targets and of their squares"),
+    "gradient_multiplier": (0.40, "gradient X'clip(y - X theta) at the fit"),
+    "square_multiplier": (0.12, "sum of squared residuals at the fit"),
+}
 # Clip level over the lowest edge above which no residuals are seen. Where they thin out like x^-3, which is as slow as
 # a variance allows, those beyond it that were not seen bias the gradient by less than half a standard deviation of its
 # noise.
@@ -43,7 +49,6 @@ _ROOM = 2.0**1.5
 class OneStepPlan:
     """Every public number of the releases beside a fit."""
 
-    n_rows: int
     n_features: int
     gram_multiplier: float
     count_multiplier: float
@@ -54,25 +59,12 @@ class OneStepPlan:
     @property
     def releases(self) -> tuple[GaussianRelease, ...]:
         """What a run releases, in order."""
-        multipliers = (
-            self.gram_multiplier,
-            self.count_multiplier,
-            self.moment_multiplier,
-            self.gradient_multiplier,
-            self.square_multiplier,
-        )
-        return tuple(GaussianRelease(multiplier) for multiplier in multipliers)
+        return tuple(GaussianRelease(getattr(self, name)) for name in _PARTS)
 
     @property
     def release_names(self) -> tuple[str, ...]:
         """What each release is of, in the same order."""
-        return (
-            "X'X, for intervals",
-            "counts of absolute residuals at the fit",
-            "sums of targets and of their squares",
-            "gradient X'clip(y - X theta) at the fit",
-            "sum of squared residuals at the fit",
-        )
+        return tuple(what for _, what in _PARTS.values())
 
 
 @dataclass(frozen=True)
@@ -91,18 +83,9 @@ class Measured:
 
 def plan(budget: PrivacyBudget, *, n_rows: int, n_features: int, budget_share: float) -> OneStepPlan:
     """Give the releases a share of the squared (zero-out) budget."""
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+    _, n_features = plan_inputs(budget, n_rows, n_features)
     whole = gaussian_multiplier(budget) / math.sqrt(share("budget_share", budget_share))
-    noise = {name: whole / math.sqrt(part) for name, part in _PARTS.items()}
-    return OneStepPlan(
-        n_rows=n_rows,
-        n_features=n_features,
-        gram_multiplier=noise["gram"],
-        count_multiplier=noise["counts"],
-        moment_multiplier=noise["moments"],
-        gradient_multiplier=noise["gradient"],
-        square_multiplier=noise["squares"],
-    )
+    return OneStepPlan(n_features, **{name: whole / math.sqrt(part) for name, (part, _) in _PARTS.items()})
 
 
 def run(rows: BoundedRows, plan: OneStepPlan, theta: Array, bits: Sequence[Bits]) -> Measured:

@@ -19,7 +19,17 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..data import BoundedRows, Bounds
-from ..data.bounds import Interval, Origin, checked_interval, checked_positive, in_column_order, read_from_data
+from ..data.bounds import (
+    Interval,
+    Origin,
+    checked_interval,
+    checked_positive,
+    checked_ranges,
+    in_column_order,
+    ranges_of,
+    read_from_data,
+)
+from ..data.source import Array
 from ..errors import BoundsError
 from ..mechanisms import Channel
 from ..privacy import GaussianRelease, PrivacyBudget
@@ -27,7 +37,6 @@ from ..randomness import Bits
 from .alongside import release_worth
 from .counting import UnboundedRows, norm_counts, value_counts
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Limits = Interval | None
 
 _SMALLEST, _LARGEST = 1e-40, 1e40
@@ -78,14 +87,8 @@ class PaidBounds:
     norm: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, Mapping):
-            pairs = {str(name): _limits(f"features[{name!r}]", pair) for name, pair in self.features.items()}
-            object.__setattr__(self, "features", pairs)
-        elif self.features is not None:
-            if isinstance(self.features, str) or not hasattr(self.features, "__len__"):
-                raise BoundsError(f"features={self.features!r} must be a mapping or a sequence of (low, high) or None.")
-            in_order = tuple(_limits(f"features[{i}]", pair) for i, pair in enumerate(self.features))
-            object.__setattr__(self, "features", in_order)
+        if self.features is not None:
+            object.__setattr__(self, "features", checked_ranges(self.features, _limits, "(low, high) or None"))
         object.__setattr__(self, "target", _limits("target", self.target))
         for name in ("share", "keep"):
             object.__setattr__(self, name, _share(name, getattr(self, name)))
@@ -116,8 +119,11 @@ class PaidBounds:
     @property
     def origin(self) -> Origin:
         """Where the bounds come from: they are paid for, unless the outer limits were read from the data."""
-        features = self.features.values() if isinstance(self.features, Mapping) else self.features or ()
-        return "data" if read_from_data(*features, self.target, (self.resolution, self.largest)) else "paid"
+        return (
+            "data"
+            if read_from_data(*ranges_of(self.features), self.target, (self.resolution, self.largest))
+            else "paid"
+        )
 
     def _with_norm(self, n_features: int) -> bool:
         # The norm of a single feature is the feature itself.
@@ -226,7 +232,7 @@ def _magnitude(counts: Array, edges: Array, tail: float, sure: float, likely: fl
         last += 1
     if first == last == _zero_bin(edges):
         return None
-    if likely > _unseen(tail):  # then there may be more next to them
+    if likely > _UNSEEN_TAILS * tail:  # then there may be more next to them
         first, last = max(first - 1, 0), min(last + 1, len(counts) - 1)
     return float(edges[first]), float(edges[last + 1])
 
@@ -246,13 +252,8 @@ def _cut(counts: Array, tail: float, noise: float) -> int:
     """
     beyond = _first_beyond(counts, tail, _APART * noise)
     hidden = noise * np.sqrt(np.arange(1.0, len(counts) + 1.0))
-    safe = int(np.searchsorted(hidden, _unseen(tail), side="right"))
+    safe = int(np.searchsorted(hidden, _UNSEEN_TAILS * tail, side="right"))
     return min(0 if beyond is None else beyond, safe)
-
-
-def _unseen(tail: float) -> float:
-    """Return how many values may be left out unseen, for a tail that may be left out anyway."""
-    return _UNSEEN_TAILS * tail
 
 
 def _first_beyond(counts: Array, tail: float, threshold: float) -> int | None:
@@ -284,12 +285,7 @@ def _neutral(edges: Array) -> Interval:
 
 
 def _limits(name: str, pair: Limits) -> Limits:
-    if pair is None:
-        return None
-    low, high = checked_interval(name, pair)
-    if not (high - low >= _SMALLEST and max(-low, high) <= _LARGEST):
-        raise BoundsError(f"{name}={pair!r} must be at least {_SMALLEST:g} wide and lie within {_LARGEST:g} of 0.")
-    return low, high
+    return None if pair is None else checked_interval(name, pair, smallest=_SMALLEST, largest=_LARGEST)
 
 
 def _share(name: str, value: object) -> float:

@@ -5,7 +5,7 @@ to replacing one row by the zero row, or all rows of one unit where units have s
 local, never stored.
 """
 
-from .statistic import Statistic, per_unit
+from .statistic import Statistic
 from .sums import (
     clipped_gradient,
     clipped_gradient_and_counts,
@@ -40,7 +40,6 @@ __all__ = [
     "length_counts",
     "norm_clipped_gradient",
     "on_grid",
-    "per_unit",
     "totals",
     "whiten",
     "whitened_gradient",

@@ -1,5 +1,6 @@
 """A sum with its sensitivity, and how sums over the rows of units come by theirs."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -8,9 +9,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from ..data.fixed_point import ONE
-from ..data.rows import BoundedRows
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..data.rows import Arithmetic
+from ..data.source import Array
 
 
 class _RowsOfUnits(Protocol):
@@ -68,10 +68,16 @@ def of_units(function: Callable[Concatenate[Rows, P], R]) -> Callable[Concatenat
     return for_units
 
 
-def counted(rows: BoundedRows, counts: Array) -> Statistic:
-    """Wrap counts; whole-numbered ones are held in steps of 2^-20, so that rounding their noise costs nothing."""
-    steps = ONE if rows.arithmetic == "exact" else 1.0
-    return Statistic(counts * np.asarray(steps, dtype=counts.dtype), steps, 1.0 / steps)
+def counted(counts: Array, arithmetic: Arithmetic, columns: int = 1) -> Statistic:
+    """Wrap counts of each of some columns; one row moves a count of each by 1.
+
+    In exact arithmetic they are held in steps of 2^-20, so that rounding their noise costs nothing.
+    """
+    if arithmetic == "float":
+        return Statistic(counts.astype(np.float64), math.sqrt(columns))
+    # A whole number whose square is at least columns * 2^40.
+    root = math.isqrt(columns * int(ONE) ** 2 - 1) + 1
+    return Statistic(counts * np.asarray(ONE, dtype=counts.dtype), float(root), 1.0 / ONE)
 
 
 def call(span: Any, method: str, *args: Any) -> tuple[Array, ...]:

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..data.fixed_point import SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
-from .statistic import Array, Statistic, call, counted, of_units
+from ..data.source import Array
+from .statistic import Statistic, call, counted, of_units
 
 
 @of_units
@@ -63,7 +64,7 @@ def clipped_gradient_and_counts(
     width = (2 + len(edges)) * len(theta)
     point = _point(rows, theta)
     *gradient, counts = rows.total(call, "clipped_gradient_and_counts", *point, residual_bound, edges, width=width)
-    return _statistic(tuple(gradient), sensitivity=1.0, step=residual_bound), counted(rows, counts)
+    return _statistic(tuple(gradient), sensitivity=1.0, step=residual_bound), counted(counts, rows.arithmetic)
 
 
 @of_units
@@ -93,7 +94,7 @@ def counts_and_moments(rows: BoundedRows, theta: Array, *, edges: Array) -> tupl
     counts, *moments = rows.total(call, "counts_and_moments", *_point(rows, theta), edges, width=width)
     pair = _statistic(tuple(moments), sensitivity=1.0)
     root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)
-    return counted(rows, counts), Statistic(pair.value, root, pair.step)
+    return counted(counts, rows.arithmetic), Statistic(pair.value, root, pair.step)
 
 
 @of_units

@@ -14,7 +14,8 @@ from flint import fmpz_mat
 from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
 from ..data.fixed_point import on_grid as grid_point
 from ..data.rows import BoundedRows, NumberedRows
-from .statistic import Array, Statistic, call, counted, of_units
+from ..data.source import Array
+from .statistic import Statistic, call, counted, of_units
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +67,7 @@ def length_counts(rows: WhitenedRows, *, edges: Array) -> Statistic:
     One row moves one of the counts, by 1; the zero row has no length and is not counted.
     """
     (counts,) = rows.numbered.total(_call, "length_counts", edges, width=2 * rows.metric.shape[0])
-    return counted(rows.bounded, counts)
+    return counted(counts, rows.bounded.arithmetic)
 
 
 @of_units
@@ -113,7 +114,7 @@ def whitened_gradient_and_counts(
     point = _grid_point(rows.bounded, theta)
     width = (6 + len(edges)) * len(theta)
     *sums, counts = rows.numbered.total(_call, "shortened_gradient_and_counts", *point, limit, edges, width=width)
-    return _in_metric(rows, tuple(sums), point, limit), counted(rows.bounded, counts)
+    return _in_metric(rows, tuple(sums), point, limit), counted(counts, rows.bounded.arithmetic)
 
 
 def _grid_point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:

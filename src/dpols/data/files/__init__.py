@@ -2,7 +2,6 @@
 
 from .progress import Progress
 from .reading import FileSource, column_types, read
-from .summing import sum_of, task_blocks
 from .task import FileTask, Stamp
 
-__all__ = ["FileSource", "FileTask", "Progress", "Stamp", "column_types", "read", "sum_of", "task_blocks"]
+__all__ = ["FileSource", "FileTask", "Progress", "Stamp", "column_types", "read"]

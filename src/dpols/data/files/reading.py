@@ -3,19 +3,18 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from ...errors import BoundsError, DataError, DataTypeError
 from ..engines import SumTasks, task_engine
-from ..source import Kernel, Total, add_up
+from ..source import Block, Kernel, Total, add_up
 from ..threads import map_blocks
 from .formats import FORMATS, format_of
 from .progress import Progress, Watch
 from .summing import number, sum_of, task_blocks
-from .task import Block, FileTask, Header, Stamp
+from .task import FileTask, Header, Stamp
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class FileSource:
         if self.watch is not None:
             kernel = self.watch.counting(kernel)
         alone = len(self.tasks) == 1
-        return add_up(map_blocks(partial(_sum, kernel=kernel, args=args, threads=alone), self.tasks))
+        return add_up(map_blocks(lambda task: sum_of(task, kernel, *args, threads=alone), self.tasks))
 
     def mapped(
         self, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block], text: Sequence[str] = ()
@@ -175,10 +174,6 @@ def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
     folder = Path(path)
     file = _files(folder)[0]
     return dict(FORMATS[format_of(file)].header(Stamp.of(file))) | dict.fromkeys(_partition(folder, file))
-
-
-def _sum(task: FileTask, *, kernel: Kernel, args: tuple[Any, ...], threads: bool) -> Any:
-    return sum_of(task, kernel, *args, threads=threads)
 
 
 def _files(path: Path) -> list[Path]:

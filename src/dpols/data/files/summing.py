@@ -6,9 +6,9 @@ from typing import Any
 from ...errors import DataError, DataTypeError
 from ..arrow import split_batch, with_constants
 from ..scratch import shared_scratch
-from ..source import Array, Kernel, add_up
+from ..source import Block, Kernel, Total, add_up
 from .formats import FORMATS
-from .task import Block, FileTask
+from .task import FileTask
 
 MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -40,12 +40,11 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
         )
 
 
-def sum_of(task: FileTask, kernel: Kernel, *args: Any, threads: bool = False) -> tuple[tuple[Array, ...], int]:
-    """Return the sum of ``kernel(features, target, *args)`` over the blocks of a task, and the number of its rows."""
+def sum_of(task: FileTask, kernel: Kernel, *args: Any, threads: bool) -> Total:
+    """Return the sum of ``kernel(features, target, *args)`` over the blocks of a task."""
     with shared_scratch():
         blocks = task_blocks(task, threads=threads)
-        total = add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
-    return total.values, total.n_rows
+        return add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
 
 
 def number(text: str) -> float:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError
-from ..source import Array
+from ..source import Block
 
 Header = list[tuple[str, str | None]]  # each column's name, and its type where it does not hold numbers
 Part = tuple[tuple[int, ...], int]  # what of a file, in terms of its format, and its number of rows
-Block = tuple[Array, Array]  # features and target of some rows
 
 TASK_CELLS = 1 << 22  # what is worth a task of its own
 
