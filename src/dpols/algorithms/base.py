@@ -81,8 +81,7 @@ class Algorithm:
     reference: str
     plan: Callable[..., Any]
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
-    evidence: Callable[[Any, Fit, int, float | None], Evidence] | None = None
-    exact_form: bool = True  # whether it can run in exact arithmetic: it uses the channel's own mechanisms only
+    evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
 

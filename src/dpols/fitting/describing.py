@@ -53,16 +53,12 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     method, plan, fit, row_map = prepared.method, prepared.plan, outcome.fit, outcome.row_map
     matrix, _ = row_map.coefficient_map()
     constant = None if row_map.intercept is None else row_map.intercept / row_map.row_norm
-    stddevs: list[float | None] = [None] * len(matrix)
-    verdict, shortened = verdict_of(np.nan, np.nan), 0.0
-    if method.evidence is not None:
-        evidence = method.evidence(plan, fit, 0, constant)
-        with np.errstate(invalid="ignore"):  # a covariance may be infinite
-            variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
-        stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
-        stddev = np.nan if evidence.biased else evidence.risk_change_stddev
-        verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
-        shortened = evidence.shortened
+    evidence = method.evidence(plan, fit, 0, constant)
+    with np.errstate(invalid="ignore"):  # a covariance may be infinite
+        variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
+    stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
+    stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
     values, inference = coefficients_of(prepared, outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
@@ -94,7 +90,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
         void=prepared.request.void,
-        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome)),
+        advice=(*_advice_on_shortened(evidence.shortened), *_advice(prepared, outcome)),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
