@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from .errors import DataError, ParameterError
 from .exact.eigenvalue_bounds import certified_eigenvalue
@@ -107,7 +106,7 @@ class Channel:
         """
         smallest, error = _eigenvalue(gram, "smallest")
         noisy = self.gaussian(smallest, multiplier=multiplier)[:, 0]
-        self._record(FailureAllowance(float(ndtr(-margin))))
+        self._record(FailureAllowance.beyond(margin))
         allowance = margin * multiplier * smallest.sensitivity + error
         return np.maximum(noisy - allowance * smallest.step, 0.0)
 

@@ -10,8 +10,6 @@ import math
 import warnings
 from dataclasses import dataclass
 
-from scipy.special import ndtr
-
 from .errors import ParameterError
 from .privacy import paper
 from .privacy.accountant import epsilon_of
@@ -199,7 +197,7 @@ def ihm_closed_form(
             sketch_size * n_iterations, floor, budget.delta, eigenvalue_noise=test_noise, parts=4
         )
         bound = sketches + budget.epsilon / 2.0
-        test = (GaussianRelease(test_noise), FailureAllowance(float(ndtr(-margin))))
+        test = (GaussianRelease(test_noise), FailureAllowance.beyond(margin))
         steps = (MixingRelease(sketch_size, floor), GaussianRelease(gradient)) * n_iterations
         exact = epsilon_of(test + steps, budget.delta)
     note = _closed_form_note(budget, sketch_size * n_iterations, bound, exact)

@@ -29,19 +29,15 @@ from ..randomness import Bits
 from ..statistics import gram_and_first_gradient
 from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant
-from .options import one_of, plan_inputs, share
+from .options import PlannedFor, failure_or_default, one_of, share
 
 Noise = Literal["analytic", "classical"]
 
 
 @dataclass(frozen=True)
-class AdaSSPPlan:
+class AdaSSPPlan(PlannedFor):
     """Every public number of a run of AdaSSP."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     eigenvalue_multiplier: float
     gram_multiplier: float
     target_multiplier: float
@@ -89,23 +85,19 @@ def plan(
     failure_probability : float, optional
         Probability with which the ridge may be too small, by default delta / 10.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
     one_of("noise", noise, ("analytic", "classical"))
     part = share("eigenvalue_share", eigenvalue_share)
-    failure = budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
+    failure = failure_or_default(budget, failure_probability)
 
     def at(eigenvalue: float, rest: float) -> AdaSSPPlan:
         return AdaSSPPlan(
-            budget=budget,
-            accounting=accounting,
-            n_rows=n_rows,
-            n_features=n_features,
+            **vars(given),
             eigenvalue_multiplier=eigenvalue,
             gram_multiplier=rest,
             target_multiplier=rest,
             eigenvalue_margin=math.sqrt(2.0 * math.log(6.0 / budget.delta)),
-            ridge_target=rest * math.sqrt(n_features * math.log(2.0 * n_features**2 / failure)),
+            ridge_target=rest * math.sqrt(given.n_features * math.log(2.0 * given.n_features**2 / failure)),
         )
 
     if accounting == "paper":

@@ -26,7 +26,7 @@ from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
 from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
-from .options import one_of, plan_inputs, positive, share, steps
+from .options import PlannedFor, one_of, positive, share, steps
 
 Shrinkage = Literal["constant", "1/t", "1/sqrt(t)"]
 
@@ -39,13 +39,9 @@ _MARGIN = 1.96  # of the eigenvalue and of the noise on X'X, in standard deviati
 
 
 @dataclass(frozen=True)
-class BoostedAdaSSPPlan:
+class BoostedAdaSSPPlan(PlannedFor):
     """Every public number of a run of Boosted AdaSSP."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     n_iterations: int
     residual_bound: float
     shrinkage: Shrinkage
@@ -100,8 +96,7 @@ def plan(
     gradient_share : float
         Share of the squared budget that goes to the gradients (exact accounting only); the rest is halved.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
     part = share("gradient_share", gradient_share) if accounting == "exact" else 1.0 / 3.0
     count = steps("n_iterations", n_iterations)
     bound = positive("residual_bound", residual_bound)
@@ -109,10 +104,7 @@ def plan(
 
     def at(total: float) -> BoostedAdaSSPPlan:
         return BoostedAdaSSPPlan(
-            budget=budget,
-            accounting=accounting,
-            n_rows=n_rows,
-            n_features=n_features,
+            **vars(given),
             n_iterations=count,
             residual_bound=bound,
             shrinkage=shrinkage,

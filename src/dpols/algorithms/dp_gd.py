@@ -24,7 +24,7 @@ from ..randomness import Bits
 from ..statistics import norm_clipped_gradient
 from .base import Accounting, Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps
-from .options import one_of, plan_inputs, positive, steps
+from .options import PlannedFor, positive, steps
 
 
 class _Steps(NamedTuple):
@@ -38,13 +38,9 @@ _STEP, _CLIP, _MOST_PASSES = 0.6, 0.25, 100
 
 
 @dataclass(frozen=True)
-class DPGDPlan:
+class DPGDPlan(PlannedFor):
     """Every public number of a run of DP-GD."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     n_iterations: int
     learning_rate: float
     norm_bound: float
@@ -92,15 +88,16 @@ def plan(
         Largest norm of one row's gradient x (y - x'theta), in units of the bounds of row and target. By default 1 with
         the paper's accounting, otherwise from 0.25 to 1, larger where steps are few for so many rows.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
-    usual = _PUBLISHED if accounting == "paper" else _well_stopped(budget, n_rows, n_features)
+    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
+    usual = _PUBLISHED if accounting == "paper" else _well_stopped(budget, given.n_rows, given.n_features)
     count = steps("n_iterations", usual.n_iterations if n_iterations is None else n_iterations)
     rate = positive("learning_rate", usual.learning_rate if learning_rate is None else learning_rate)
     bound = positive("norm_bound", usual.norm_bound if norm_bound is None else norm_bound)
 
     def at(multiplier: float) -> DPGDPlan:
-        return DPGDPlan(budget, accounting, n_rows, n_features, count, rate, bound, multiplier)
+        return DPGDPlan(
+            **vars(given), n_iterations=count, learning_rate=rate, norm_bound=bound, gradient_multiplier=multiplier
+        )
 
     if accounting == "paper":
         return at(_published_multiplier(budget, count))

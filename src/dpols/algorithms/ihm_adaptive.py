@@ -26,19 +26,15 @@ from ..randomness import Bits
 from ..statistics import gram
 from . import ihm
 from .base import Accounting, Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
-from .options import one_of, plan_inputs, positive, share, steps
+from .options import PlannedFor, positive, share, steps
 
 _DOUBLINGS = 5  # of the sketch size, from the default upwards
 
 
 @dataclass(frozen=True)
-class AdaptiveIHMPlan:
+class AdaptiveIHMPlan(PlannedFor):
     """Every public number of a run of IHM with private choices."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     stage_budgets: tuple[PrivacyBudget, ...]
     eigenvalue_multiplier: float  # of the smallest and of the largest eigenvalue
     iterations: tuple[int, ...]  # to choose from
@@ -136,8 +132,7 @@ def plan(
     ridge : bool
         Whether steps aim at the ridge solution (as analysed) or at least squares (as in the paper's experiments).
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
     least = steps("min_iterations", min_iterations)
     most = steps("max_iterations", max_iterations, least=least)
     stages = in_two_stages(budget, share("eigenvalue_share", eigenvalue_share))
@@ -146,13 +141,10 @@ def plan(
     else:
         multiplier = least_noise(lambda x: (GaussianRelease(x),) * 2, stages[0], start=3.0 / stages[0].epsilon)
     size = theory.suggested_sketch_size(
-        n_features=n_features, n_iterations=most, failure_probability=budget.delta / 10.0
+        n_features=given.n_features, n_iterations=most, failure_probability=budget.delta / 10.0
     )
     return AdaptiveIHMPlan(
-        budget=budget,
-        accounting=accounting,
-        n_rows=n_rows,
-        n_features=n_features,
+        **vars(given),
         stage_budgets=stages,
         eigenvalue_multiplier=multiplier,
         iterations=tuple(range(least, most + 1)),

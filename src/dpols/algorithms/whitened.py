@@ -39,7 +39,7 @@ from .closing import (
     kept,
     responses,
 )
-from .options import one_of, plan_inputs, steps
+from .options import PlannedFor, steps
 from .whitening import SMALLEST, Space, Totals, WhiteningPlan, level_of, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
@@ -55,8 +55,6 @@ _MANY = 0.05  # share of rows that were shortened, or of the target's spread by 
 class WhitenedPlan(WhiteningPlan):
     """Every public number of a run of whitened descent."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
     n_iterations: int
     warm_up: int  # gradients before their limit is chosen
     late: int  # gradients before it may rise
@@ -117,16 +115,12 @@ def plan(
         Number of gradient steps, each with a pass over the data, at least 3. Fewer are faster; 8 cost 15 to 20% more
         error than 16.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
     count = steps("n_iterations", n_iterations, least=3)
     noise = gaussian_multiplier(budget) if accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
     return WhitenedPlan(
-        budget=budget,
-        accounting=accounting,
-        n_rows=n_rows,
-        n_features=n_features,
+        **vars(given),
         n_iterations=count,
         warm_up=max(1, round(3 / 16 * count)),
         late=count // 2 + (count < 4),
