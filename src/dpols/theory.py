@@ -84,9 +84,8 @@ def ihm_guarantee(
     failure_probability: float | None = None,
 ) -> Guarantee:
     """Return IHM's guarantee: gamma C^2 min(1, gamma / lambda_min)."""
-    gamma = ihm_multiplier(
-        budget, n_features=n_features, smallest=smallest, largest=largest, failure_probability=failure_probability
-    )
+    size = _effective_size(budget, n_features, smallest, largest, failure_probability)
+    gamma = math.sqrt(size * _log_inverse(budget.delta)) / budget.epsilon
     return _by_smallest_eigenvalue("ihm", gamma, theta_norm, smallest, target_bound)
 
 
@@ -110,19 +109,6 @@ def linmix_guarantee(
     small = smallest_joint < gamma * of_target
     bound = gamma * scale + additional if small else gamma * scale * term
     return Guarantee("linmix", gamma, scale, term, additional, bound)
-
-
-def ihm_multiplier(
-    budget: PrivacyBudget,
-    *,
-    n_features: int,
-    smallest: float,
-    largest: float,
-    failure_probability: float | None = None,
-) -> float:
-    """Return gamma_h of IHM."""
-    size = _effective_size(budget, n_features, smallest, largest, failure_probability)
-    return math.sqrt(size * _log_inverse(budget.delta)) / budget.epsilon
 
 
 def shifted_condition_number(*, smallest: float, largest: float, floor: float) -> float:
@@ -161,21 +147,6 @@ def best_iterations(
         return 1.0
     size = _effective_size(budget, n_features, smallest, largest, failure_probability)
     return max(1.0, math.log((budget.epsilon * smallest) ** 2 / (size * _log_inverse(budget.delta))))
-
-
-def suggested_iterations(
-    budget: PrivacyBudget,
-    *,
-    n_features: int,
-    smallest: float,
-    largest: float,
-    failure_probability: float | None = None,
-) -> int:
-    """Return T* rounded up."""
-    best = best_iterations(
-        budget, n_features=n_features, smallest=smallest, largest=largest, failure_probability=failure_probability
-    )
-    return math.ceil(best)
 
 
 def ihm_closed_form(

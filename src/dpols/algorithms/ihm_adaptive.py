@@ -19,8 +19,7 @@ from .. import theory
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram
@@ -76,10 +75,8 @@ class AdaptiveIHMPlan(PlannedFor):
         # Noise may have moved them outside of what n rows of norm 1 allow.
         smallest = min(max(smallest, 0.0), self.n_rows / self.n_features)
         largest = min(max(largest, smallest), float(self.n_rows))
-        wanted = theory.suggested_iterations(
-            self.budget, n_features=self.n_features, smallest=smallest, largest=largest
-        )
-        n_iterations = min(max(wanted, self.iterations[0]), self.iterations[-1])
+        best = theory.best_iterations(self.budget, n_features=self.n_features, smallest=smallest, largest=largest)
+        n_iterations = min(max(math.ceil(best), self.iterations[0]), self.iterations[-1])
         for sketch_size in self.sketch_sizes:
             plan = self.outcome(n_iterations, sketch_size)
             condition = theory.shifted_condition_number(smallest=smallest, largest=largest, floor=plan.floor)
@@ -115,10 +112,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
+    budget, n_rows, n_features
+        What a plan is for; see `PlannedFor`.
     accounting : "exact" or "paper"
         Exact calibration of each stage, or the paper's own for IHM after analytic Gaussian noise on each eigenvalue.
     min_iterations : int

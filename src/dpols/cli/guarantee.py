@@ -1,6 +1,7 @@
 """``dpols guarantee``: what theory promises of the methods, and the parameters that it suggests, without any data."""
 
 import json as json_format
+import math
 import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -111,7 +112,6 @@ def suggestions(
         condition_term,
         no_clipping_ratio,
         shifted_condition_number,
-        suggested_iterations,
         suggested_sketch_size,
     )
 
@@ -126,10 +126,11 @@ def suggestions(
     )
     condition = shifted_condition_number(floor=plan.floor, **spectrum)
     more: dict[str, Any] = {"n_features": n_features, "failure_probability": failure, **spectrum}
+    best = best_iterations(budget, **more)
     return {
         "condition_term": term,
-        "best_iterations": best_iterations(budget, **more),
-        "suggested_iterations": suggested_iterations(budget, **more),
+        "best_iterations": best,
+        "suggested_iterations": math.ceil(best),
         "n_iterations": n_iterations,
         "suggested_sketch_size": suggested_sketch_size(
             n_features=n_features, n_iterations=n_iterations, failure_probability=failure, condition_term=term
