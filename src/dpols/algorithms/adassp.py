@@ -22,8 +22,7 @@ from ..errors import ParameterError
 from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_and_first_gradient
@@ -70,10 +69,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
+    budget, n_rows, n_features
+        What a plan is for; see `PlannedFor`.
     accounting : "exact" or "paper"
         One exact calibration of all three releases together, or a third of epsilon and delta for each.
     noise : "analytic" or "classical"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from .accountant import log_delta_of
 from .budget import PrivacyBudget
-from .releases import Release
+from .releases import GaussianRelease, Release
 from .search import least_noise_for
 
 
@@ -25,3 +25,12 @@ def least_noise(
     3.7306
     """
     return least_noise_for(lambda x: log_delta_of(releases_at(x), budget.epsilon), budget, start=start, highest=highest)
+
+
+def gaussian_multiplier(budget: PrivacyBudget) -> float:
+    """Return the least noise multiplier at which one Gaussian release meets the budget (Balle and Wang, 2018).
+
+    >>> round(gaussian_multiplier(PrivacyBudget(1.0, 1e-5)), 4)
+    3.7306
+    """
+    return least_noise(lambda multiplier: [GaussianRelease(multiplier)], budget)
