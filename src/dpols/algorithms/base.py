@@ -14,13 +14,13 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..errors import BudgetExceeded
+from ..linalg import Array as Array
 from ..privacy.accountant import epsilon_of
 from ..privacy.budget import Neighbours, PrivacyBudget
 from ..privacy.certificate import certify
 from ..privacy.releases import OpaqueRelease, Release
 from ..randomness import Bits
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Accounting = Literal["exact", "paper"]
 Stages = tuple[tuple[Release, ...], ...]  # the releases of each stage
 

@@ -81,10 +81,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
+    budget, n_rows, n_features
+        What a plan is for; see `PlannedFor`.
     accounting : "exact" or "paper"
         The published accounting (Gaussian DP) is exact already; "paper" fixes its split into thirds.
     n_iterations : int

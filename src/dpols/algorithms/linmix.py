@@ -53,10 +53,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
+    budget, n_rows, n_features
+        What a plan is for; see `PlannedFor`.
     accounting : "exact" or "paper"
         Joint, exact calibration, or the paper's own: Renyi bound for the sketch, classical bound for the eigenvalue.
     sketch_size : int, optional

@@ -83,10 +83,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
+    budget, n_rows, n_features
+        What a plan is for; see `PlannedFor`.
     accounting : "exact" or "paper"
         Exact calibration of each stage, or the paper's: classical bound for the eigenvalue, Renyi bound for the sketch.
     sketch_size : int, optional

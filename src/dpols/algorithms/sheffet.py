@@ -55,10 +55,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
+    budget, n_rows, n_features
+        What a plan is for; see `PlannedFor`.
     accounting : "exact" or "paper"
         The least ridge by exact accounting, or the published formula.
     sketch_size : int, optional
