@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, wishart
 
 from dpols import mechanisms
-from dpols.algorithms import ihm
+from dpols.algorithms import algorithm, ihm
 from dpols.audit import audit, epsilon_lower_bound
 from dpols.audit.evidence import error_rates
 from dpols.audit.likelihood import log_likelihood_ratio
@@ -172,7 +172,7 @@ def test_half_the_noise_is_found_out(name, arithmetic, runs, monkeypatch):
 
 @pytest.mark.parametrize(("arithmetic", "runs"), [("exact", 2000), ("float", 4000)])
 def test_a_whole_fit_with_half_of_all_its_noise_is_found_out(arithmetic, runs):
-    plan = ihm.plan(BUDGET, n_rows=9, n_features=2, sketch_size=12, n_iterations=2, residual_bound=0.1)
+    plan = algorithm("ihm").plan(BUDGET, n_rows=9, n_features=2, sketch_size=12, n_iterations=2, residual_bound=0.1)
     halved = replace(plan, floor=plan.floor / 2, gradient_multiplier=plan.gradient_multiplier / 2)
     subject = Subject("halved", lambda rows, bits: ihm.run(rows, halved, bits), BUDGET, data_a())
     assert not audit(subject, runs=runs, arithmetic=arithmetic).holds

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpols.algorithms import ihm
+from dpols.algorithms import algorithm
 from dpols.errors import BudgetExceeded, ParameterError
 from dpols.privacy import (
     FailureAllowance,
@@ -269,7 +269,7 @@ def test_noise_that_is_a_hair_too_small_is_rejected(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 4.0, 20.0])
 def test_calibrated_plans_are_certified(epsilon, delta, n_features, eigenvalue):
     budget = PrivacyBudget(epsilon, delta)
-    plan = ihm.plan(budget, n_rows=100_000, n_features=n_features, eigenvalue=eigenvalue)
+    plan = algorithm("ihm").plan(budget, n_rows=100_000, n_features=n_features, eigenvalue=eigenvalue)
     certificate = certify(plan.releases, budget)
     assert certificate.delta_bound == pytest.approx(delta, rel=1e-6)
     assert (certificate.precision_bits, certificate.method) == (128, "contour integral")
@@ -277,7 +277,7 @@ def test_calibrated_plans_are_certified(epsilon, delta, n_features, eigenvalue):
 
 def test_a_plan_takes_few_nodes():
     budget = PrivacyBudget(1.0, 1e-10)
-    total = certificate_module._Total.of(ihm.plan(budget, n_rows=100_000, n_features=10).releases)
+    total = certificate_module._Total.of(algorithm("ihm").plan(budget, n_rows=100_000, n_features=10).releases)
     for loss in total.directions:
         assert contour.contour_through_saddle(loss.mu_squared, loss.terms, 1.0).nodes < 50
 

@@ -26,7 +26,7 @@ from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_and_first_gradient
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant
 from .options import PlannedFor, failure_or_default, one_of, share
 
@@ -56,11 +56,8 @@ class AdaSSPPlan(PlannedFor):
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     noise: Noise = "analytic",
     eigenvalue_share: float = 1.0 / 3.0,
     failure_probability: float | None = None,
@@ -69,9 +66,8 @@ def plan(
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         One exact calibration of all three releases together, or a third of epsilon and delta for each.
     noise : "analytic" or "classical"
         For the paper's accounting: the analytic Gaussian mechanism, as in the paper's experiments, or the classical
@@ -82,7 +78,7 @@ def plan(
     failure_probability : float, optional
         Probability with which the ridge may be too small, by default delta / 10.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
+    budget = given.budget
     one_of("noise", noise, ("analytic", "classical"))
     part = share("eigenvalue_share", eigenvalue_share)
     failure = failure_or_default(budget, failure_probability)
@@ -97,7 +93,7 @@ def plan(
             ridge_target=rest * math.sqrt(given.n_features * math.log(2.0 * given.n_features**2 / failure)),
         )
 
-    if accounting == "paper":
+    if given.accounting == "paper":
         each = _published_multiplier(budget, noise)
         return at(each, each)
     if noise != "analytic":

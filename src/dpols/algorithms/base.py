@@ -8,7 +8,7 @@ meet the budget; each stage has a budget of its own, fixed in advance, and the b
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from ..privacy.budget import Neighbours, PrivacyBudget
 from ..privacy.certificate import certify
 from ..privacy.releases import OpaqueRelease, Release
 from ..randomness import Bits
+from .options import Accounting, PlannedFor
 
-Accounting = Literal["exact", "paper"]
 Stages = tuple[tuple[Release, ...], ...]  # the releases of each stage
 
 
@@ -79,11 +79,17 @@ class Algorithm:
     name: str
     title: str
     reference: str
-    plan: Callable[..., Any]
+    plan_for: Callable[..., Any]  # of a `PlannedFor` and the method's own options
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
     evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
+
+    def plan(
+        self, budget: PrivacyBudget, *, n_rows: int, n_features: int, accounting: Accounting = "exact", **options: Any
+    ) -> Any:
+        """Choose every number of a run from public ones; the method's own ``plan`` says what options there are."""
+        return self.plan_for(PlannedFor.checked(budget, n_rows, n_features, accounting), **options)
 
 
 def planned_epsilon(plan: Plan, delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:

@@ -19,12 +19,11 @@ import numpy as np
 from ..data.rows import BoundedRows
 from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
-from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps, positive_part
 from .options import PlannedFor, one_of, positive, share, steps
 
@@ -67,11 +66,8 @@ class BoostedAdaSSPPlan(PlannedFor):
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     n_iterations: int = 10,
     residual_bound: float = 1.0,
     shrinkage: Shrinkage = "constant",
@@ -81,9 +77,8 @@ def plan(
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         The published accounting (Gaussian DP) is exact already; "paper" fixes its split into thirds.
     n_iterations : int
         Number T of boosting rounds, each with a pass over the data. The published program uses 100.
@@ -94,8 +89,8 @@ def plan(
     gradient_share : float
         Share of the squared budget that goes to the gradients (exact accounting only); the rest is halved.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
-    part = share("gradient_share", gradient_share) if accounting == "exact" else 1.0 / 3.0
+    budget = given.budget
+    part = share("gradient_share", gradient_share) if given.accounting == "exact" else 1.0 / 3.0
     count = steps("n_iterations", n_iterations)
     bound = positive("residual_bound", residual_bound)
     one_of("shrinkage", shrinkage, tuple(_STEP))

@@ -16,12 +16,11 @@ from ..data.rows import BoundedRows
 from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
 from ..privacy import paper
-from ..privacy.budget import PrivacyBudget
 from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
 from ..theory import suggested_sketch_size
-from .base import Accounting, Evidence, Fit
+from .base import Evidence, Fit
 from .judging import covariance_of_sketched_steps, evidence_against_constant
 from .options import PlannedFor, failure_or_default, positive, share, sketch_rows, steps
 from .tested_sketch import CERTAIN, EigenvalueRelease, TestedSketchPlan, check_eigenvalue, least_noisy, margin_for
@@ -49,11 +48,8 @@ class IHMPlan(TestedSketchPlan):
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     n_iterations: int = 3,
     sketch_size: int | None = None,
     residual_bound: float = 1.0,
@@ -66,9 +62,8 @@ def plan(
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Joint, exact calibration, or the paper's own with its budget split.
     n_iterations : int
         Number T of Newton steps, each with a pass over the data.
@@ -86,8 +81,8 @@ def plan(
     failure_probability : float, optional
         the paper's failure probability, by default delta / 10.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
-    check_eigenvalue(eigenvalue, published=accounting == "paper")
+    budget = given.budget
+    check_eigenvalue(eigenvalue, published=given.accounting == "paper")
     n_iterations = steps("n_iterations", n_iterations)
     residual_bound, gradient_share = positive("residual_bound", residual_bound), share("gradient_share", gradient_share)
     failure = failure_or_default(budget, failure_probability)
@@ -96,7 +91,7 @@ def plan(
             n_features=given.n_features, n_iterations=n_iterations, failure_probability=failure
         )
     sketch_size = sketch_rows("sketch_size", sketch_size, least=given.n_features)
-    published = accounting == "paper"
+    published = given.accounting == "paper"
     margin = paper.eigenvalue_margin(budget.delta, failure) if published else margin_for(budget, failure)
 
     def with_noise(floor: float, gradient: float, test: bool) -> IHMPlan:

@@ -24,7 +24,7 @@ from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram
 from . import ihm
-from .base import Accounting, Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
+from .base import Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
 from .options import PlannedFor, positive, share, steps
 
 _DOUBLINGS = 5  # of the sketch size, from the default upwards
@@ -60,10 +60,7 @@ class AdaptiveIHMPlan(PlannedFor):
     def outcome(self, n_iterations: int, sketch_size: int) -> ihm.IHMPlan:
         """Return the plan of the second stage for one choice."""
         return ihm.plan(
-            self.stage_budgets[1],
-            n_rows=self.n_rows,
-            n_features=self.n_features,
-            accounting=self.accounting,
+            PlannedFor.checked(self.stage_budgets[1], self.n_rows, self.n_features, self.accounting),
             n_iterations=n_iterations,
             sketch_size=sketch_size,
             residual_bound=self.residual_bound,
@@ -97,11 +94,8 @@ class AdaptiveIHMPlan(PlannedFor):
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     min_iterations: int = 2,
     max_iterations: int = 6,
     eigenvalue_share: float = 0.1,
@@ -112,9 +106,8 @@ def plan(
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Exact calibration of each stage, or the paper's own for IHM after analytic Gaussian noise on each eigenvalue.
     min_iterations : int
         Least number T of Newton steps to choose.
@@ -127,11 +120,11 @@ def plan(
     ridge : bool
         Whether steps aim at the ridge solution (as analysed) or at least squares (as in the paper's experiments).
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
+    budget = given.budget
     least = steps("min_iterations", min_iterations)
     most = steps("max_iterations", max_iterations, least=least)
     stages = in_two_stages(budget, share("eigenvalue_share", eigenvalue_share))
-    if accounting == "paper":
+    if given.accounting == "paper":
         multiplier = gaussian_multiplier(PrivacyBudget(stages[0].epsilon / 2.0, stages[0].delta / 2.0))
     else:
         multiplier = least_noise(lambda x: (GaussianRelease(x),) * 2, stages[0], start=3.0 / stages[0].epsilon)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy import paper
-from ..privacy.budget import PrivacyBudget
 from ..privacy.releases import MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit
+from .base import Evidence, Fit
 from .options import PlannedFor, failure_or_default
 from .sketched import checked_sketch_size, sketch_evidence, solve_sketch
 from .tested_sketch import CERTAIN, EigenvalueRelease, TestedSketchPlan, check_eigenvalue, least_noisy, margin_for
@@ -40,11 +39,8 @@ class LinMixPlan(TestedSketchPlan):
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     sketch_size: int | None = None,
     eigenvalue: EigenvalueRelease | None = None,
     failure_probability: float | None = None,
@@ -53,9 +49,8 @@ def plan(
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Joint, exact calibration, or the paper's own: Renyi bound for the sketch, classical bound for the eigenvalue.
     sketch_size : int, optional
         Rows k of the sketch, more than ``n_features``; by default 2.5 max(d, log(2 / failure_probability)). A small
@@ -66,8 +61,8 @@ def plan(
     failure_probability : float, optional
         the paper's failure probability, by default delta / 10.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
-    check_eigenvalue(eigenvalue, published=accounting == "paper")
+    budget = given.budget
+    check_eigenvalue(eigenvalue, published=given.accounting == "paper")
     failure = failure_or_default(budget, failure_probability)
     size = checked_sketch_size(sketch_size, given.n_features, failure)
 
@@ -80,7 +75,7 @@ def plan(
             eigenvalue_margin=margin,
         )
 
-    if accounting == "paper":
+    if given.accounting == "paper":
         margin = paper.eigenvalue_margin(budget.delta, failure, parts=3, failure_parts=2)
         return with_noise(paper.mixing_floor(budget, sketch_size=size), True, margin)
 

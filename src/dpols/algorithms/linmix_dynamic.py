@@ -27,7 +27,7 @@ from ..privacy.calibration import least_noise
 from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit, Stages, black_boxes, in_two_stages, joined, split
+from .base import Evidence, Fit, Stages, black_boxes, in_two_stages, joined, split
 from .options import PlannedFor, failure_or_default, share
 from .sketched import checked_sketch_size, least_sketch, sketch_evidence, solve_sketch
 
@@ -70,11 +70,8 @@ class DynamicLinMixPlan(PlannedFor):
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     sketch_size: int | None = None,
     eigenvalue_share: float = 0.25,
     failure_probability: float | None = None,
@@ -83,9 +80,8 @@ def plan(
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Exact calibration of each stage, or the paper's: classical bound for the eigenvalue, Renyi bound for the sketch.
     sketch_size : int, optional
         Least number of sketch rows, more than ``n_features``; by default 2.5 max(d, log(2 / failure_probability)). The
@@ -95,11 +91,11 @@ def plan(
     failure_probability : float, optional
         the paper's failure probability, by default delta / 10.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
+    budget = given.budget
     part = share("eigenvalue_share", eigenvalue_share)
     failure = failure_or_default(budget, failure_probability)
     size = checked_sketch_size(sketch_size, given.n_features, failure)
-    if accounting == "paper":
+    if given.accounting == "paper":
         margin = math.sqrt(8.0 * math.log(max(3.0 / budget.delta, 4.0 / failure)))
         multiplier = max(
             paper.mixing_floor(budget, sketch_size=size) / math.sqrt(size),
@@ -112,7 +108,7 @@ def plan(
         margin = -float(ndtri(min(failure, 0.2 * stages[0].delta)))
         missed = FailureAllowance.beyond(margin)
         multiplier = least_noise(lambda x: [GaussianRelease(x), missed], stages[0], start=3.0 / stages[0].epsilon)
-    sketch_for = _published_sketch if accounting == "paper" else least_sketch
+    sketch_for = _published_sketch if given.accounting == "paper" else least_sketch
     return DynamicLinMixPlan(
         **vars(given),
         stage_budgets=stages,

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import CalibrationError, ParameterError
 from ..privacy.budget import PrivacyBudget
-from .base import Accounting
+
+Accounting = Literal["exact", "paper"]
 
 # Beyond these the noise, its square or a logarithm of the budget leaves the range of doubles.
 _EPSILONS = (1e-30, 1e9)

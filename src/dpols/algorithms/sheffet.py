@@ -20,7 +20,7 @@ from ..privacy.budget import PrivacyBudget
 from ..privacy.releases import MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit
+from .base import Evidence, Fit
 from .options import PlannedFor
 from .sketched import checked_sketch_size, least_sketch, sketch_evidence, solve_sketch
 
@@ -43,28 +43,20 @@ class SheffetPlan(PlannedFor):
         return ("sketch of [X, y]",)
 
 
-def plan(
-    budget: PrivacyBudget,
-    *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
-    sketch_size: int | None = None,
-) -> SheffetPlan:
+def plan(given: PlannedFor, *, sketch_size: int | None = None) -> SheffetPlan:
     """Choose every number of a run from public ones.
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         The least ridge by exact accounting, or the published formula.
     sketch_size : int, optional
         Rows k of the sketch, more than ``n_features``; by default 2.5 max(d, log(20 / delta)), as for LinMix.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
+    budget = given.budget
     size = checked_sketch_size(sketch_size, given.n_features, budget.delta / 10.0)
-    floor = 1.0 + published_ridge(budget, size) if accounting == "paper" else least_sketch(size, budget).floor
+    floor = 1.0 + published_ridge(budget, size) if given.accounting == "paper" else least_sketch(size, budget).floor
     return SheffetPlan(**vars(given), sketch_size=size, floor=floor)
 
 

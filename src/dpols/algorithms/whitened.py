@@ -23,13 +23,12 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
-from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import on_grid, whiten, whitened_gradient, whitened_gradient_and_counts
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .closing import (
     AGAINST_CONSTANT,
     AGAINST_ZERO,
@@ -93,29 +92,21 @@ class WhitenedPlan(WhiteningPlan):
         ]
 
 
-def plan(
-    budget: PrivacyBudget,
-    *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
-    n_iterations: int = 16,
-) -> WhitenedPlan:
+def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
     """Choose every number of a run from public ones.
 
     Parameters
     ----------
-    budget, n_rows, n_features
-        What a plan is for; see `PlannedFor`.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Exact, or by zero-concentrated differential privacy, as the paper does for gradient descent.
     n_iterations : int
         Number of gradient steps, each with a pass over the data, at least 3. Fewer are faster; 8 cost 15 to 20% more
         error than 16.
     """
-    given = PlannedFor.checked(budget, n_rows, n_features, accounting)
+    budget = given.budget
     count = steps("n_iterations", n_iterations, least=3)
-    noise = gaussian_multiplier(budget) if accounting == "exact" else concentrated_multiplier(budget)
+    noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
     return WhitenedPlan(
         **vars(given),
