@@ -17,7 +17,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,8 @@ class Store:
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
-        self._marker.unlink(missing_ok=True)
+        with suppress(OSError):  # the rows are on disk, whatever becomes of the marker
+            self._marker.unlink()
 
     @property
     def _marker(self) -> Path:
