@@ -50,6 +50,19 @@ class StagedPlan(Plan, Protocol):
 
 
 @dataclass(frozen=True)
+class TestedFirst(PlannedFor):
+    """What staged plans share that begin with noisy eigenvalues."""
+
+    stage_budgets: tuple[PrivacyBudget, ...]
+    eigenvalue_multiplier: float
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Each stage as a black box of its budget: the worst that any outcome can be."""
+        return tuple(OpaqueRelease(budget.epsilon, budget.delta) for budget in self.stage_budgets)
+
+
+@dataclass(frozen=True)
 class Fit:
     """What a run releases: nothing in it is exact. All arrays have a leading trial axis."""
 
@@ -171,11 +184,6 @@ def split(budget: PrivacyBudget, first: PrivacyBudget) -> tuple[PrivacyBudget, P
     """
     short = 1.0 - 1e-8
     return first, PrivacyBudget(short * (budget.epsilon - first.epsilon), short * (budget.delta - first.delta))
-
-
-def black_boxes(budgets: Sequence[PrivacyBudget]) -> tuple[Release, ...]:
-    """Return each stage as a black box of its budget: the worst that any outcome can be."""
-    return tuple(OpaqueRelease(budget.epsilon, budget.delta) for budget in budgets)
 
 
 def joined(fits: Sequence[Fit]) -> Fit:

@@ -24,27 +24,20 @@ from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram
 from . import ihm
-from .base import Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
+from .base import Array, Evidence, Fit, Stages, TestedFirst, in_two_stages, joined
 from .options import PlannedFor, positive, share, steps
 
 _DOUBLINGS = 5  # of the sketch size, from the default upwards
 
 
 @dataclass(frozen=True)
-class AdaptiveIHMPlan(PlannedFor):
+class AdaptiveIHMPlan(TestedFirst):
     """Every public number of a run of IHM with private choices."""
 
-    stage_budgets: tuple[PrivacyBudget, ...]
-    eigenvalue_multiplier: float  # of the smallest and of the largest eigenvalue
     iterations: tuple[int, ...]  # to choose from
     sketch_sizes: tuple[int, ...]  # to choose from, the smallest first
     residual_bound: float
     ridge: bool
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """The eigenvalues and then IHM, each as a black box of its part of the budget."""
-        return black_boxes(self.stage_budgets)
 
     @property
     def release_names(self) -> tuple[str, ...]:

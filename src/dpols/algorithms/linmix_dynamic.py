@@ -27,7 +27,7 @@ from ..privacy.calibration import least_noise
 from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Evidence, Fit, Stages, black_boxes, in_two_stages, joined, split
+from .base import Evidence, Fit, Stages, TestedFirst, in_two_stages, joined, split
 from .options import PlannedFor, failure_or_default, share
 from .sketched import checked_sketch_size, least_sketch, sketch_evidence, solve_sketch
 
@@ -36,18 +36,11 @@ _GROWTH = 1.25  # of the sketch from one outcome to the next
 
 
 @dataclass(frozen=True)
-class DynamicLinMixPlan(PlannedFor):
+class DynamicLinMixPlan(TestedFirst):
     """Every public number of a run of LinMix with dynamic k."""
 
-    stage_budgets: tuple[PrivacyBudget, ...]
-    eigenvalue_multiplier: float
     eigenvalue_margin: float
     outcomes: tuple[MixingRelease, ...]  # the sketches to choose from, the smallest first
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """The eigenvalue test and then the sketch, each as a black box of its part of the budget."""
-        return black_boxes(self.stage_budgets)
 
     @property
     def release_names(self) -> tuple[str, ...]:
