@@ -20,6 +20,7 @@ from dpols.estimators import PrivateLinearRegression
 
 from . import scale_engines, scale_files
 from .speed import make_data, median_seconds
+from .steps import Progress, Step
 
 ITERATIONS = 3
 _SHRINK = 20  # how many times fewer rows a quick run has
@@ -37,14 +38,6 @@ class Size(NamedTuple):
 
 
 IN_MEMORY = (Size(1_000_000, 50, 0.25, 0.5), Size(500_000, 77, 0.25, 0.75), Size(50_000, 385, 0.25, None))
-
-
-class Step(NamedTuple):
-    """How far a run has come."""
-
-    what: str
-    done: int
-    total: int
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ def run(
     *,
     quick: bool = False,
     folder: Path | None = None,
-    progress: Callable[[Step], None] = lambda _: None,
+    progress: Progress = lambda _: None,
     keep: Callable[[list[dict[str, Any]]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Measure everything; return one row for each comparison. Tables are kept in ``folder`` where it is given.

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
-from dpols.algorithms import ihm
+from dpols.algorithms import algorithm, ihm
 from dpols.data import Bounds
 from dpols.data.threads import map_blocks, worker_count
 from dpols.estimators import PrivateLinearRegression
@@ -104,7 +104,7 @@ def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
         model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, arithmetic=arithmetic, **more)
         return model.fit(features, target)
 
-    plan = ihm.plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
+    plan = algorithm("ihm").plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
     contenders: dict[str, Callable[[], object]] = {
         "default": private,
         "default_feature_bounds": lambda: private(ranges),

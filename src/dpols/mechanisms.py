@@ -10,22 +10,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from .errors import DataError, ParameterError
 from .exact.eigenvalue_bounds import certified_eigenvalue
 from .exact.rounded_gaussian import rounded_gaussian
 from .exact.rounded_sketch import rounded_sketch
 from .exact.rounded_wishart import rounded_wishart
-from .linalg import extreme_eigenvalue, root_of
+from .linalg import Array, extreme_eigenvalue, root_of
 from .privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from .randomness import Bits, announce_release, chi_square, standard_normal
 from .statistics import Statistic
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Extreme = Literal["smallest", "largest"]
 
 # Sketches of whole-numbered Gram matrices are rounded to multiples of 2^20 of their units, about a millionth of the
@@ -107,7 +105,7 @@ class Channel:
         """
         smallest, error = _eigenvalue(gram, "smallest")
         noisy = self.gaussian(smallest, multiplier=multiplier)[:, 0]
-        self._record(FailureAllowance(float(ndtr(-margin))))
+        self._record(FailureAllowance.beyond(margin))
         allowance = margin * multiplier * smallest.sensitivity + error
         return np.maximum(noisy - allowance * smallest.step, 0.0)
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import gammaincinv, ndtri
 
 from .errors import ParameterError
+from .linalg import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
 WORD_BITS = 64
 
 

@@ -10,8 +10,6 @@ import math
 import warnings
 from dataclasses import dataclass
 
-from scipy.special import ndtr
-
 from .errors import ParameterError
 from .privacy import paper
 from .privacy.accountant import epsilon_of
@@ -86,9 +84,8 @@ def ihm_guarantee(
     failure_probability: float | None = None,
 ) -> Guarantee:
     """Return IHM's guarantee: gamma C^2 min(1, gamma / lambda_min)."""
-    gamma = ihm_multiplier(
-        budget, n_features=n_features, smallest=smallest, largest=largest, failure_probability=failure_probability
-    )
+    size = _effective_size(budget, n_features, smallest, largest, failure_probability)
+    gamma = math.sqrt(size * _log_inverse(budget.delta)) / budget.epsilon
     return _by_smallest_eigenvalue("ihm", gamma, theta_norm, smallest, target_bound)
 
 
@@ -112,19 +109,6 @@ def linmix_guarantee(
     small = smallest_joint < gamma * of_target
     bound = gamma * scale + additional if small else gamma * scale * term
     return Guarantee("linmix", gamma, scale, term, additional, bound)
-
-
-def ihm_multiplier(
-    budget: PrivacyBudget,
-    *,
-    n_features: int,
-    smallest: float,
-    largest: float,
-    failure_probability: float | None = None,
-) -> float:
-    """Return gamma_h of IHM."""
-    size = _effective_size(budget, n_features, smallest, largest, failure_probability)
-    return math.sqrt(size * _log_inverse(budget.delta)) / budget.epsilon
 
 
 def shifted_condition_number(*, smallest: float, largest: float, floor: float) -> float:
@@ -165,21 +149,6 @@ def best_iterations(
     return max(1.0, math.log((budget.epsilon * smallest) ** 2 / (size * _log_inverse(budget.delta))))
 
 
-def suggested_iterations(
-    budget: PrivacyBudget,
-    *,
-    n_features: int,
-    smallest: float,
-    largest: float,
-    failure_probability: float | None = None,
-) -> int:
-    """Return T* rounded up."""
-    best = best_iterations(
-        budget, n_features=n_features, smallest=smallest, largest=largest, failure_probability=failure_probability
-    )
-    return math.ceil(best)
-
-
 def ihm_closed_form(
     budget: PrivacyBudget, *, sketch_size: int, n_iterations: int, failure_probability: float | None = None
 ) -> ClosedForm:
@@ -199,7 +168,7 @@ def ihm_closed_form(
             sketch_size * n_iterations, floor, budget.delta, eigenvalue_noise=test_noise, parts=4
         )
         bound = sketches + budget.epsilon / 2.0
-        test = (GaussianRelease(test_noise), FailureAllowance(float(ndtr(-margin))))
+        test = (GaussianRelease(test_noise), FailureAllowance.beyond(margin))
         steps = (MixingRelease(sketch_size, floor), GaussianRelease(gradient)) * n_iterations
         exact = epsilon_of(test + steps, budget.delta)
     note = _closed_form_note(budget, sketch_size * n_iterations, bound, exact)

@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, wishart
 
 from dpols import mechanisms
-from dpols.algorithms import ihm
+from dpols.algorithms import algorithm, ihm
 from dpols.audit import audit, epsilon_lower_bound
 from dpols.audit.evidence import error_rates
 from dpols.audit.likelihood import log_likelihood_ratio
@@ -21,7 +21,7 @@ from dpols.audit.tape import run_on_tape
 from dpols.audit.trade_off import curve_of_guarantee, curve_of_releases
 from dpols.errors import ParameterError
 from dpols.mechanisms import Channel
-from dpols.privacy import GaussianRelease, MixingRelease, PrivacyBudget, delta_of, gaussian_delta
+from dpols.privacy import GaussianRelease, MixingRelease, PrivacyBudget, delta_of
 from dpols.randomness import SeededBits
 from dpols.statistics import clipped_gradient, gram
 
@@ -35,7 +35,7 @@ def normal_scores(mu, runs, rng):
 
 def test_a_bound_exceeds_the_truth_no_more_often_than_its_confidence_allows():
     rng, mu, epsilon = np.random.default_rng(0), 1.2, 1.5
-    delta = gaussian_delta(1.0 / mu, epsilon)
+    delta = delta_of([GaussianRelease(1.0 / mu)], epsilon)
     bounds = [epsilon_lower_bound(*normal_scores(mu, 2000, rng), delta, confidence=0.8).lower_bound for _ in range(400)]
     # 20% may exceed it; 25.5% would be 2.7 standard errors more.
     assert np.mean(np.array(bounds) > epsilon) < 0.255
@@ -44,7 +44,7 @@ def test_a_bound_exceeds_the_truth_no_more_often_than_its_confidence_allows():
 
 def test_with_many_runs_a_bound_comes_near_the_truth():
     rng, mu, epsilon = np.random.default_rng(1), 1.2, 1.5
-    delta = gaussian_delta(1.0 / mu, epsilon)
+    delta = delta_of([GaussianRelease(1.0 / mu)], epsilon)
     found = epsilon_lower_bound(*normal_scores(mu, 1_000_000, rng), delta)
     assert 0.96 * epsilon < found.lower_bound <= epsilon
 
@@ -172,7 +172,7 @@ def test_half_the_noise_is_found_out(name, arithmetic, runs, monkeypatch):
 
 @pytest.mark.parametrize(("arithmetic", "runs"), [("exact", 2000), ("float", 4000)])
 def test_a_whole_fit_with_half_of_all_its_noise_is_found_out(arithmetic, runs):
-    plan = ihm.plan(BUDGET, n_rows=9, n_features=2, sketch_size=12, n_iterations=2, residual_bound=0.1)
+    plan = algorithm("ihm").plan(BUDGET, n_rows=9, n_features=2, sketch_size=12, n_iterations=2, residual_bound=0.1)
     halved = replace(plan, floor=plan.floor / 2, gradient_multiplier=plan.gradient_multiplier / 2)
     subject = Subject("halved", lambda rows, bits: ihm.run(rows, halved, bits), BUDGET, data_a())
     assert not audit(subject, runs=runs, arithmetic=arithmetic).holds

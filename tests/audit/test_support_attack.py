@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from dpols import Bounds
-from dpols.algorithms import ihm
+from dpols.algorithms import algorithm, ihm
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Channel
 from dpols.privacy import MixingRelease, PrivacyBudget, epsilon_of
@@ -117,7 +117,7 @@ def test_it_wins_against_the_gram_matrix_of_a_floating_point_sketch_only(tables,
 
 @pytest.mark.parametrize("arithmetic", ["float", "exact"])
 def test_it_wins_against_the_gradients_of_a_floating_point_fit_only(tables, arithmetic):
-    plan = ihm.plan(PrivacyBudget(0.15, 1e-6), n_rows=40, n_features=3, n_iterations=2, eigenvalue="off")
+    plan = algorithm("ihm").plan(PrivacyBudget(0.15, 1e-6), n_rows=40, n_features=3, n_iterations=2, eigenvalue="off")
     stddev = plan.gradient_multiplier * plan.residual_bound
     start = np.zeros((1, 3))
     exact = [clipped_gradient(rows_of(table), start, residual_bound=plan.residual_bound).value[0] for table in tables]

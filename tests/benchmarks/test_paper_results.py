@@ -9,7 +9,8 @@ import pytest
 
 from dpols_bench.paper import claims, screenshots
 from dpols_bench.paper.cells import Cell
-from dpols_bench.paper.claims import CLAIMS, Evidence
+from dpols_bench.paper.claims import CLAIMS
+from dpols_bench.paper.rules import Evidence
 from dpols_bench.paper.summary import CellSummary, Mean, Results
 
 EPSILONS = (0.1, 1.0, 10.0)

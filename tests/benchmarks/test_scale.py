@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from dpols_bench import scale, scale_engines, scale_files
-from dpols_bench.scale import Line, Size, Step
+from dpols_bench.scale import Line, Size
+from dpols_bench.steps import Step
 
 pytestmark = pytest.mark.extras
 

@@ -11,7 +11,7 @@ import pytest
 from dpols.algorithms import ALGORITHMS
 from dpols.errors import ParameterError
 from dpols.privacy import PrivacyBudget
-from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.privacy.calibration import gaussian_multiplier
 from dpols.randomness import streams
 from dpols_bench.datasets import FAMILIES, LEVERAGE, REAL, load
 from dpols_bench.paper.cells import Cell, plan_of, problem

@@ -78,7 +78,7 @@ def test_a_report_never_overwrites_the_ledger(fit, tmp_path):
     refused(done, ledger, "--report", "would overwrite a ledger")
 
 
-@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm", "-creating"])
 def test_names_that_a_ledger_needs_beside_it_are_refused(fit, ledger, ending):
     refused(fit("--out", f"my.ledger{ending}"), ledger, "needs for itself")
     assert fit("--out", f"other{ending}").code == 0

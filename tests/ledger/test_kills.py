@@ -74,6 +74,33 @@ def test_a_creation_that_was_killed_can_be_done_again(tmp_path):
     assert BudgetLedger(path, epsilon=2.0, delta=1e-6).entries() == ()
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ledger: BudgetLedger(ledger.path),
+        lambda ledger: BudgetLedger(ledger.path, epsilon=2.0, delta=1e-6),
+        lambda ledger: ledger.add(GaussianRelease(20.0), what="mean"),
+    ],
+)
+def test_a_ledger_that_was_emptied_is_no_new_one(ledger, use):
+    os.truncate(ledger.path, 0)
+    with pytest.raises(LedgerError, match=r"has been emptied.*Put back a copy of it"):
+        use(ledger)
+    assert ledger.path.stat().st_size == 0
+
+
+def test_nothing_lies_beside_a_ledger_that_was_created(ledger):
+    assert [entry.name for entry in ledger.path.parent.iterdir()] == [ledger.path.name]
+
+
+def test_a_marker_that_was_left_behind_goes_with_the_next_charge(ledger):
+    ledger.path.with_name(f"{ledger.path.name}-creating").touch()
+    ledger.add(GaussianRelease(20.0), what="mean")
+    os.truncate(ledger.path, 0)
+    with pytest.raises(LedgerError, match="has been emptied"):
+        BudgetLedger(ledger.path, epsilon=2.0, delta=1e-6)
+
+
 def test_the_command_creates_again_what_was_cut_short(tmp_path):
     path = tmp_path / "new.ledger"
     kill_a_writer(path)

@@ -17,13 +17,8 @@ from dpols.privacy import (
     OpaqueRelease,
     delta_of,
     epsilon_of,
-    gaussian_delta,
-    gaussian_log_delta,
     log_delta_by_direction,
     log_delta_of,
-    mixing_delta,
-    mixing_delta_add,
-    mixing_delta_remove,
 )
 
 # epsilon, rows, floor, mu, delta when a row is removed, and when it is added: thirty-digit quadrature
@@ -136,19 +131,18 @@ def test_a_gaussian_release_agrees_with_the_analytic_formula(multiplier, epsilon
         if epsilon / float(mu) > 1e4:
             return  # beyond the reach of the oracle's error function
         exact = oracle.gaussian_delta(mu, epsilon)
-    assert error(gaussian_log_delta(multiplier, epsilon), exact) < 1e-12 * max(1.0, abs(float(mp.log(exact))))
-    assert gaussian_delta(multiplier, epsilon) == pytest.approx(float(exact), rel=1e-9)
+    assert error(log_delta_of([GaussianRelease(multiplier)], epsilon), exact) < 1e-12 * max(
+        1.0, abs(float(mp.log(exact)))
+    )
+    assert delta_of([GaussianRelease(multiplier)], epsilon) == pytest.approx(float(exact), rel=1e-9)
 
 
 @pytest.mark.parametrize(("rows", "floor", "epsilon"), [(1, 2.0, 1.0), (4, 15.0, 0.1), (60, 40.0, 0.5)])
 def test_a_sketch_alone_agrees_with_its_chi_square_tails(rows, floor, epsilon):
     remove, add = (float(delta) for delta in oracle.sketch_deltas(rows, floor, epsilon))
-    release = MixingRelease(rows, floor)
-    assert mixing_delta_remove(release, epsilon) == pytest.approx(remove, rel=1e-12)
-    assert mixing_delta_add(release, epsilon) == pytest.approx(add, rel=1e-12)
-    assert mixing_delta(release, epsilon) == max(
-        mixing_delta_remove(release, epsilon), mixing_delta_add(release, epsilon)
-    )
+    found = [math.exp(log_delta) for log_delta in log_delta_by_direction([MixingRelease(rows, floor)], epsilon)]
+    assert found == pytest.approx([remove, add], rel=1e-12)
+    assert delta_of([MixingRelease(rows, floor)], epsilon) == max(found)
 
 
 def test_adding_a_row_beyond_its_greatest_loss_costs_nothing():

@@ -107,10 +107,8 @@ def test_noise_never_grows_with_the_budget():
 
 
 def test_a_budget_that_no_noise_meets_is_refused():
-    with pytest.raises(CalibrationError, match="no noise up to"):
+    with pytest.raises(CalibrationError, match=r"no noise up to 1e\+60 meets .*epsilon=1.*delta=1e-06"):
         least_noise(lambda x: [GaussianRelease(x), FailureAllowance(1e-5)], PrivacyBudget(1.0, 1e-6))
-    with pytest.raises(CalibrationError, match=r"epsilon=1.*delta=1e-06"):
-        least_noise(lambda x: [GaussianRelease(x)], PrivacyBudget(1.0, 1e-6), highest=2.0)
 
 
 def test_a_budget_that_any_noise_meets_is_refused():

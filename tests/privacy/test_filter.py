@@ -17,7 +17,6 @@ from dpols.privacy import (
     epsilon_of,
     gaussian_multiplier,
     log_delta_by_direction,
-    mixing_delta,
 )
 from dpols.privacy.filter import Caps, Charge, black_box_charge, filter_charge
 
@@ -206,4 +205,4 @@ def test_nothing_costs_nothing():
     assert filter_charge([], caps) == Charge()
     for faint in (GaussianRelease(math.inf), MixingRelease(5, math.inf), MixingRelease(5, 1e70)):
         assert charge([faint, MixingRelease(2, 1e75)], caps).gaussian < 1e-12
-    assert mixing_delta(MixingRelease(1, 1e6), 1.0) < 1e-6
+    assert delta_of([MixingRelease(1, 1e6)], 1.0) < 1e-6

@@ -16,7 +16,6 @@ from dpols.privacy import (
     PrivacyBudget,
     delta_of,
     epsilon_of,
-    gaussian_delta,
     log_delta_by_direction,
     log_delta_of,
 )
@@ -36,8 +35,8 @@ ARGUMENTS = {
     "log_delta_of": ("epsilon", lambda x: log_delta_of(RELEASES, x), [-0.1, math.inf]),
     "log_delta_by_direction": ("epsilon", lambda x: log_delta_by_direction(RELEASES, x), [-0.1, math.inf]),
     "epsilon_of": ("delta", lambda x: epsilon_of(RELEASES, x), [0.0, 1.0, -1.0, math.inf]),
-    "gaussian multiplier": ("multiplier", lambda x: gaussian_delta(x, 1.0), [0.0, -1.0]),
-    "gaussian epsilon": ("epsilon", lambda x: gaussian_delta(1.0, x), [-1.0, math.inf]),
+    "gaussian multiplier": ("multiplier", lambda x: delta_of([GaussianRelease(x)], 1.0), [0.0, -1.0]),
+    "gaussian epsilon": ("epsilon", lambda x: delta_of([GaussianRelease(1.0)], x), [-1.0, math.inf]),
 }
 
 

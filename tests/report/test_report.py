@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -177,10 +178,11 @@ def test_a_run_that_costs_more_than_was_asked_returns_nothing(monkeypatch):
     """The last line of defence: recorded releases are accounted for again, whatever the plan says."""
     row = ALGORITHMS["whitened"]
 
-    def generous(budget, **kwargs):
-        return row.plan(PrivacyBudget(1.01 * budget.epsilon, budget.delta), **kwargs)
+    def generous(given, **options):
+        budget = PrivacyBudget(1.01 * given.budget.epsilon, given.budget.delta)
+        return row.plan_for(replace(given, budget=budget), **options)
 
-    monkeypatch.setitem(ALGORITHMS, "whitened", type(row)(**{**vars(row), "plan": generous}))
+    monkeypatch.setitem(ALGORITHMS, "whitened", replace(row, plan_for=generous))
     with pytest.raises(BudgetExceeded, match="nothing is returned") as caught:
         fit()
     assert isinstance(caught.value, ValueError)

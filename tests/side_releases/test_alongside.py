@@ -9,7 +9,7 @@ from dpols.algorithms import ALGORITHMS, StagedPlan
 from dpols.data import ArraySource, BoundedRows, Bounds
 from dpols.errors import BudgetExceeded, CalibrationError, ParameterError
 from dpols.privacy import GaussianRelease, Neighbours, PrivacyBudget, epsilon_of
-from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.privacy.calibration import gaussian_multiplier
 from dpols.randomness import streams
 from dpols.side_releases.alongside import (
     budget_of_sides,

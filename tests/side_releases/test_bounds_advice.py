@@ -8,7 +8,7 @@ import pytest
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
-from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.privacy.calibration import gaussian_multiplier
 from dpols.side_releases.bounds_advice import COUNTS_NAME, room_for_width
 
 

@@ -1,17 +1,16 @@
 """``dpols-bench paper``: the paper's evaluation, resumable, with tables, figures, claims and a report."""
 
 import json as json_format
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpols.cli import options as given
 from dpols.cli.console import print_table
-from dpols.cli.console import progress as watched
+
+from .runs import Folder, Jobs, SixEpsilons, check_folder, progress_bar
 
 if TYPE_CHECKING:
     from ..paper import Evaluation
@@ -35,7 +34,7 @@ def paper(
     methods: Annotated[
         str | None, typer.Option(metavar="A,B", help="Methods by name; all that the paper shows.")
     ] = None,
-    epsilons: Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")] = None,
+    epsilons: SixEpsilons = None,
     trials: Annotated[int | None, typer.Option(help="Trials for each mean: 500, or 20 with --quick.")] = None,
     accounting: Annotated[Accounting, typer.Option(help="How noise is calibrated: as published, exactly, or both.")] = (
         Accounting.BOTH
@@ -43,10 +42,8 @@ def paper(
     arithmetic: Annotated[
         Arithmetic, typer.Option(help="Arithmetic of the fits; exact is many times slower.")
     ] = Arithmetic.FLOAT,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
-    ] = Path("paper-results"),
+    jobs: Jobs = 0,
+    out: Folder = Path("paper-results"),
     quick: Annotated[bool, typer.Option("--quick", help="20 trials; takes minutes.")] = False,
     json: given.Json = False,
 ) -> None:
@@ -68,8 +65,7 @@ def paper(
         arithmetic=arithmetic.value,
         jobs=jobs,
     )
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
+    check_folder(out)
     with progress_bar() as show:
         evaluation = evaluate(settings, out, progress=show)
     if json:
@@ -90,40 +86,6 @@ def _print(evaluation: "Evaluation", out: Path) -> None:
     if missing:
         typer.echo(f"Data sets not available: {', '.join(missing)}.")
     typer.echo(f"{evaluation.about['seconds_of_this_call']:.0f} s. Open {out / 'report.html'}.")
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[Any], None]]:
-    """Show a bar with the time left, on a terminal only."""
-    if not watched.is_terminal:
-        yield lambda _: None
-        return
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.table import Column
-
-    columns = (
-        BarColumn(bar_width=16),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("gone,"),
-        TimeRemainingColumn(),
-        TextColumn("left:"),
-        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
-    )
-    with Progress(*columns, console=watched, speed_estimate_period=600.0) as bar:
-        task = bar.add_task("Starting", total=None)
-
-        def show(step: Any) -> None:
-            bar.update(task, description=step.what, completed=step.done, total=step.total)
-
-        yield show
 
 
 def _data_sets(text: str) -> tuple[str, ...]:

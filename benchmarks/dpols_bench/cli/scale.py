@@ -9,7 +9,7 @@ import typer
 from dpols.cli import options as given
 from dpols.cli.output import check_output, write_text
 
-from .paper import progress_bar
+from .runs import progress_bar
 
 
 def scale(

@@ -10,21 +10,19 @@ import typer
 from dpols.cli import options as given
 from dpols.cli.console import print_table
 
-from .paper import progress_bar
+from .runs import Folder, Jobs, SixEpsilons, check_folder, progress_bar
 
 
 def score(
     datasets: Annotated[
         str | None, typer.Option(metavar="A,B", help="Data sets by name; all real ones and the made-up families.")
     ] = None,
-    epsilons: Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")] = None,
+    epsilons: SixEpsilons = None,
     trials: Annotated[int | None, typer.Option(help="At most so many for each mean: 200, or 8 with --quick.")] = None,
     steps: Annotated[bool, typer.Option("--steps", help="Score also fewer and more gradient steps.")] = False,
     ablations: Annotated[bool, typer.Option("--ablations", help="Score also each part of the default.")] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
-    ] = Path("scores"),
+    jobs: Jobs = 0,
+    out: Folder = Path("scores"),
     quick: Annotated[bool, typer.Option("--quick", help="Few trials.")] = False,
     json: given.Json = False,
 ) -> None:
@@ -51,8 +49,7 @@ def score(
         trials=trials if trials is not None else QUICK_TRIALS if quick else TRIALS,
         jobs=jobs,
     )
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
+    check_folder(out)
     with progress_bar() as show:
         scores = run(settings, out, progress=show)
     if json:

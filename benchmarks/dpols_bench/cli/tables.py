@@ -10,7 +10,7 @@ import typer
 from dpols.cli import options as given
 from dpols.cli.console import print_table
 
-from .paper import progress_bar
+from .runs import Folder, Jobs, check_folder, progress_bar
 
 
 def tables(
@@ -21,10 +21,8 @@ def tables(
         Path | None,
         typer.Option(metavar="PYTHON", help="A Python that has diffprivlib and scikit-learn < 1.6; else left out."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
-    ] = Path("table-results"),
+    jobs: Jobs = 0,
+    out: Folder = Path("table-results"),
     quick: Annotated[bool, typer.Option("--quick", help="Few splits.")] = False,
     json: given.Json = False,
 ) -> None:
@@ -46,8 +44,7 @@ def tables(
         diffprivlib=diffprivlib,
         jobs=jobs,
     )
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
+    check_folder(out)
     with progress_bar() as show:
         evaluation = evaluate(settings, out, progress=show)
     board = evaluation.board

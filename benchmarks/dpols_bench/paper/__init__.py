@@ -11,7 +11,6 @@ from .evaluation import (
     TRIALS,
     Evaluation,
     Settings,
-    Step,
     claim_rows,
     evaluate,
 )
@@ -27,7 +26,6 @@ __all__ = [
     "Evaluation",
     "Method",
     "Settings",
-    "Step",
     "claim_rows",
     "evaluate",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpols.algorithms import ihm
+from dpols.algorithms import algorithm
 from dpols.privacy import PrivacyBudget
 from dpols.theory import linmix_guarantee, shifted_condition_number
 
@@ -67,7 +67,9 @@ def measure(data: Prepared, risk: Risk) -> Measured:
     smallest, largest = _smallest(risk.singular, d), float(risk.singular[0] ** 2)
     joint = np.linalg.svd(risk.triangle, compute_uv=False)
     delta = 1.0 / n**2
-    floor = ihm.plan(PrivacyBudget(CAPTION_EPSILON, delta), n_rows=n, n_features=d, accounting="paper").floor
+    floor = (
+        algorithm("ihm").plan(PrivacyBudget(CAPTION_EPSILON, delta), n_rows=n, n_features=d, accounting="paper").floor
+    )
     kappa = shifted_condition_number(smallest=smallest, largest=largest, floor=floor)
     return Measured(
         n=n,

@@ -2,7 +2,7 @@
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,16 @@ from dpols.data.threads import worker_count
 from dpols.errors import ParameterError
 
 from ..datasets import NAMES, REAL, SYNTHETIC, UnavailableError, source
+from ..steps import Progress, Step, processes
 from .cells import Accounting, Arithmetic, Batch, BatchResult, Cell, problem
-from .claims import Claim, Finding, judge
+from .claims import Claim, judge
 from .dataset_table import TableRow, measure
 from .figures import save_figures
 from .journal import Journal
 from .methods import METHODS, method
 from .published import published
 from .report import save_report
+from .rules import Finding
 from .runner import batches_of, run
 from .summary import Results, summarise
 from .tables import save_json, save_table
@@ -56,8 +58,7 @@ class Settings:
             method(name)
         if self.trials < 2:
             raise ParameterError(f"trials={self.trials!r} must be at least 2, for an interval.")
-        if self.jobs < 0:
-            raise ParameterError(f"jobs={self.jobs!r} must be 0, for all cores, or a number of processes.")
+        processes(self.jobs)  # for its check
         for epsilon in self.epsilons:
             if not 0.0 < epsilon < float("inf"):
                 raise ParameterError(f"epsilons must be positive and finite, not {epsilon!r}.")
@@ -72,18 +73,6 @@ class Evaluation:
     table: Sequence[TableRow]
     claims: Sequence[tuple[Claim, dict[str, Finding]]]
     about: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Step:
-    """How far a run is, in units of estimated cost."""
-
-    what: str
-    done: float
-    total: float
-
-
-Progress = Callable[[Step], None]
 
 
 def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: None) -> Evaluation:
@@ -107,7 +96,7 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
         cell = result.batch.cell
         progress(Step(f"{cell.dataset}, {cell.method}, epsilon {cell.epsilon:g}", done, total))
 
-    jobs = settings.jobs or worker_count()
+    jobs = processes(settings.jobs)
     results = summarise(run(batches, journal, sizes=sizes, jobs=jobs, progress=count))
     about = {
         "dpols": __version__,

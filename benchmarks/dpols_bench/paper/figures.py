@@ -8,10 +8,10 @@ from typing import Any
 from dpols.errors import MissingExtraError
 
 from ..datasets import REAL
-from .claims import MAIN
 from .dataset_table import TableRow
 from .method_row import Method
 from .methods import SMALL_SIGNAL, method
+from .rules import MAIN
 from .summary import Results
 
 PAPER_WIDTH = 6.75  # inches of the paper's text

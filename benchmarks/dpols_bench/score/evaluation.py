@@ -2,11 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpols.data.threads import worker_count
 from dpols.errors import ParameterError
 from dpols.privacy import PrivacyBudget
 
@@ -19,6 +18,7 @@ from ..paper.methods import method
 from ..paper.runner import batches_of, run
 from ..paper.summary import summarise
 from ..paper.tables import save_json, save_table
+from ..steps import Progress, Step, processes
 from .board import Board, Groups, Place, Reference, goals
 from .contenders import CONTENDERS, Contender
 from .references import mean_square_of_target, ridge_oracle_excess, shaped_oracle, zero_excess
@@ -81,8 +81,7 @@ class Settings:
             method(contender.method)
         if self.trials < 2:
             raise ParameterError(f"trials={self.trials!r} must be at least 2, for an interval.")
-        if self.jobs < 0:
-            raise ParameterError(f"jobs={self.jobs!r} must be 0, for all cores, or a number of processes.")
+        processes(self.jobs)  # for its check
 
 
 @dataclass(frozen=True)
@@ -96,16 +95,7 @@ class Scores:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Step:
-    """How far a run is."""
-
-    what: str
-    done: float
-    total: float
-
-
-def score(settings: Settings, out: Path, *, progress: Callable[[Step], None] = lambda _: None) -> Scores:
+def score(settings: Settings, out: Path, *, progress: Progress = lambda _: None) -> Scores:
     """Run what the journal in ``out`` does not hold yet, and write the scoreboard there."""
     from .page import save_page
 
@@ -126,7 +116,7 @@ def score(settings: Settings, out: Path, *, progress: Callable[[Step], None] = l
         progress(Step(f"{cell.dataset}, {cell.method}, epsilon {cell.epsilon:g}", 0.02 * total + 0.98 * done, total))
 
     values = {name: n * d for name, (n, d) in sizes.items()}
-    jobs = settings.jobs or worker_count()
+    jobs = processes(settings.jobs)
     results = summarise(run(batches, journal, sizes=values, jobs=jobs, progress=count))
     found = {
         (contender, (dataset, epsilon)): results.cells[cell]
@@ -165,9 +155,7 @@ def groups_of(sizes: Mapping[str, tuple[int, int]]) -> Groups:
     )
 
 
-def _read(
-    settings: Settings, progress: Callable[[Step], None]
-) -> tuple[dict[str, tuple[int, int]], dict[Place, Reference]]:
+def _read(settings: Settings, progress: Progress) -> tuple[dict[str, tuple[int, int]], dict[Place, Reference]]:
     """Return rows and features of each data set that is available, and what is known of its cells without a run."""
     sizes: dict[str, tuple[int, int]] = {}
     references: dict[Place, Reference] = {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpols.data.threads import map_blocks
 from dpols.privacy import PrivacyBudget
-from dpols.privacy.gaussian import gaussian_multiplier
+from dpols.privacy.calibration import gaussian_multiplier
 
 from ..paper.preprocessing import Prepared
 from ..paper.risk import Risk

@@ -1,17 +1,17 @@
 """From settings to results on disk: do the fits that are missing, put them together, write tables and a page."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dpols.data.threads import worker_count
 from dpols.errors import ParameterError
 
 from ..pages import Goal
 from ..paper.methods import method
 from ..paper.tables import save_json, save_table
+from ..steps import Progress, Step, processes
 from ..workers import in_processes
 from .board import DEFAULT, LOSSES, Board, goals
 from .definitions import TABLES
@@ -47,8 +47,7 @@ class Settings:
             raise ParameterError(f"widenings={self.widenings!r} must be at least 1: stated ranges are the narrowest.")
         if self.splits < 1:
             raise ParameterError(f"splits={self.splits!r} must be at least 1.")
-        if self.jobs < 0:
-            raise ParameterError(f"jobs={self.jobs!r} must be 0, for all cores, or a number of processes.")
+        processes(self.jobs)  # for its check
 
     @property
     def all_methods(self) -> tuple[str, ...]:
@@ -78,16 +77,7 @@ class Evaluation:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Step:
-    """How far a run is."""
-
-    what: str
-    done: float
-    total: float
-
-
-def evaluate(settings: Settings, out: Path, *, progress: Callable[[Step], None] = lambda _: None) -> Evaluation:
+def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: None) -> Evaluation:
     """Do the fits that the journal in ``out`` does not hold yet, and write the results there."""
     from .page import save_page
 
@@ -117,7 +107,7 @@ def _results(settings: Settings, known: dict[Fit, Outcome]) -> Iterator[list[Out
     missing = [[fit for fit in group if fit not in known] for group in settings.groups()]
     work = partial(_run_group, python=settings.diffprivlib)
     groups = [[group] for group in missing if group]
-    jobs = settings.jobs or worker_count()
+    jobs = processes(settings.jobs)
     yield from (
         (outcomes for group in groups for outcomes in work(group)) if jobs == 1 else in_processes(work, groups, jobs)
     )

@@ -1,5 +1,8 @@
 """The methods, one file each, and the table that names them."""
 
+from types import ModuleType
+from typing import Any
+
 from ..errors import ParameterError
 from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
 from .base import (
@@ -26,92 +29,60 @@ _SKETCHES = (
 )
 _STOPS = "it takes a fixed number of steps with clipped gradients, and stops short of least squares."
 
-ALGORITHMS: dict[str, Algorithm] = {
-    row.name: row
-    for row in (
-        Algorithm(
-            name="whitened",
-            title="Whitened private descent",
-            reference="docs/whitened.md",
-            plan=whitened.plan,
-            run=whitened.run,
-            evidence=whitened.evidence,
-        ),
-        Algorithm(
-            name="ihm",
-            title="Iterative Hessian mixing",
-            reference=f"{_IHM_PAPER}, Algorithm 1",
-            plan=ihm.plan,
-            run=ihm.run,
-            evidence=ihm.evidence,
-            inconsistent=_CLIPS,
-        ),
-        Algorithm(
-            name="ihm-adaptive",
-            title="Iterative Hessian mixing, sketch size and iterations chosen privately",
-            reference=f"{_IHM_PAPER}, section on choosing parameters",
-            plan=ihm_adaptive.plan,
-            run=ihm_adaptive.run,
-            evidence=ihm_adaptive.evidence,
-            staged=True,
-            inconsistent=_CLIPS,
-        ),
-        Algorithm(
-            name="linmix",
-            title="Linear mixing",
-            reference=f"{_IHM_PAPER}, Algorithm 4",
-            plan=linmix.plan,
-            run=linmix.run,
-            evidence=linmix.evidence,
-            inconsistent=_SKETCHES,
-        ),
-        Algorithm(
-            name="linmix-dynamic",
-            title="Linear mixing, sketch size chosen privately",
-            reference=f"{_IHM_PAPER}, Algorithm 5",
-            plan=linmix_dynamic.plan,
-            run=linmix_dynamic.run,
-            evidence=linmix_dynamic.evidence,
-            staged=True,
-            inconsistent=_SKETCHES,
-        ),
-        Algorithm(
-            name="adassp",
-            title="Adaptive sufficient statistics perturbation",
-            reference="Wang, Revisiting differentially private linear regression (UAI 2018), Algorithm 2",
-            plan=adassp.plan,
-            run=adassp.run,
-            evidence=adassp.evidence,
-        ),
-        Algorithm(
-            name="boosted-adassp",
-            title="Boosted AdaSSP",
-            reference="Tang et al., Improved differentially private regression via gradient boosting (2024)",
-            plan=boosted_adassp.plan,
-            run=boosted_adassp.run,
-            evidence=boosted_adassp.evidence,
-            inconsistent=_CLIPS,
-        ),
-        Algorithm(
-            name="dp-gd",
-            title="Private gradient descent",
-            reference=f"Brown et al., Private gradient descent for linear regression (2024); {_IHM_PAPER}, Algorithm 7",
-            plan=dp_gd.plan,
-            run=dp_gd.run,
-            evidence=dp_gd.evidence,
-            inconsistent=_STOPS,
-        ),
-        Algorithm(
-            name="sheffet",
-            title="Sheffet's fixed sketch",
-            reference="Sheffet, Differentially private ordinary least squares (ICML 2017), Algorithm 1",
-            plan=sheffet.plan,
-            run=sheffet.run,
-            evidence=sheffet.evidence,
-            inconsistent=_SKETCHES,
-        ),
-    )
-}
+
+def _row(method: ModuleType, name: str, title: str, reference: str, **more: Any) -> Algorithm:
+    return Algorithm(name, title, reference, method.plan, method.run, method.evidence, **more)
+
+
+_ROWS = (
+    _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md"),
+    _row(ihm, "ihm", "Iterative Hessian mixing", f"{_IHM_PAPER}, Algorithm 1", inconsistent=_CLIPS),
+    _row(
+        ihm_adaptive,
+        "ihm-adaptive",
+        "Iterative Hessian mixing, sketch size and iterations chosen privately",
+        f"{_IHM_PAPER}, section on choosing parameters",
+        staged=True,
+        inconsistent=_CLIPS,
+    ),
+    _row(linmix, "linmix", "Linear mixing", f"{_IHM_PAPER}, Algorithm 4", inconsistent=_SKETCHES),
+    _row(
+        linmix_dynamic,
+        "linmix-dynamic",
+        "Linear mixing, sketch size chosen privately",
+        f"{_IHM_PAPER}, Algorithm 5",
+        staged=True,
+        inconsistent=_SKETCHES,
+    ),
+    _row(
+        adassp,
+        "adassp",
+        "Adaptive sufficient statistics perturbation",
+        "Wang, Revisiting differentially private linear regression (UAI 2018), Algorithm 2",
+    ),
+    _row(
+        boosted_adassp,
+        "boosted-adassp",
+        "Boosted AdaSSP",
+        "Tang et al., Improved differentially private regression via gradient boosting (2024)",
+        inconsistent=_CLIPS,
+    ),
+    _row(
+        dp_gd,
+        "dp-gd",
+        "Private gradient descent",
+        f"Brown et al., Private gradient descent for linear regression (2024); {_IHM_PAPER}, Algorithm 7",
+        inconsistent=_STOPS,
+    ),
+    _row(
+        sheffet,
+        "sheffet",
+        "Sheffet's fixed sketch",
+        "Sheffet, Differentially private ordinary least squares (ICML 2017), Algorithm 1",
+        inconsistent=_SKETCHES,
+    ),
+)
+ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 
 
 def algorithm(name: str) -> Algorithm:

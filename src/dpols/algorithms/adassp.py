@@ -22,26 +22,21 @@ from ..errors import ParameterError
 from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_and_first_gradient
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant
-from .options import one_of, plan_inputs, share
+from .options import PlannedFor, failure_or_default, one_of, share
 
 Noise = Literal["analytic", "classical"]
 
 
 @dataclass(frozen=True)
-class AdaSSPPlan:
+class AdaSSPPlan(PlannedFor):
     """Every public number of a run of AdaSSP."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     eigenvalue_multiplier: float
     gram_multiplier: float
     target_multiplier: float
@@ -61,11 +56,8 @@ class AdaSSPPlan:
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     noise: Noise = "analytic",
     eigenvalue_share: float = 1.0 / 3.0,
     failure_probability: float | None = None,
@@ -74,11 +66,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         One exact calibration of all three releases together, or a third of epsilon and delta for each.
     noise : "analytic" or "classical"
         For the paper's accounting: the analytic Gaussian mechanism, as in the paper's experiments, or the classical
@@ -89,26 +78,22 @@ def plan(
     failure_probability : float, optional
         Probability with which the ridge may be too small, by default delta / 10.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    budget = given.budget
     one_of("noise", noise, ("analytic", "classical"))
     part = share("eigenvalue_share", eigenvalue_share)
-    failure = budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
+    failure = failure_or_default(budget, failure_probability)
 
     def at(eigenvalue: float, rest: float) -> AdaSSPPlan:
         return AdaSSPPlan(
-            budget=budget,
-            accounting=accounting,
-            n_rows=n_rows,
-            n_features=n_features,
+            **vars(given),
             eigenvalue_multiplier=eigenvalue,
             gram_multiplier=rest,
             target_multiplier=rest,
             eigenvalue_margin=math.sqrt(2.0 * math.log(6.0 / budget.delta)),
-            ridge_target=rest * math.sqrt(n_features * math.log(2.0 * n_features**2 / failure)),
+            ridge_target=rest * math.sqrt(given.n_features * math.log(2.0 * given.n_features**2 / failure)),
         )
 
-    if accounting == "paper":
+    if given.accounting == "paper":
         each = _published_multiplier(budget, noise)
         return at(each, each)
     if noise != "analytic":

@@ -8,20 +8,20 @@ meet the budget; each stage has a budget of its own, fixed in advance, and the b
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..data.rows import BoundedRows
 from ..errors import BudgetExceeded
+from ..linalg import Array as Array
 from ..privacy.accountant import epsilon_of
 from ..privacy.budget import Neighbours, PrivacyBudget
 from ..privacy.certificate import certify
 from ..privacy.releases import OpaqueRelease, Release
 from ..randomness import Bits
+from .options import Accounting, PlannedFor
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Accounting = Literal["exact", "paper"]
 Stages = tuple[tuple[Release, ...], ...]  # the releases of each stage
 
 
@@ -47,6 +47,19 @@ class StagedPlan(Plan, Protocol):
 
     def allows(self, stages: Stages) -> bool:
         """Whether these recorded releases are one of the outcomes that the plan lists."""
+
+
+@dataclass(frozen=True)
+class TestedFirst(PlannedFor):
+    """What staged plans share that begin with noisy eigenvalues."""
+
+    stage_budgets: tuple[PrivacyBudget, ...]
+    eigenvalue_multiplier: float
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Each stage as a black box of its budget: the worst that any outcome can be."""
+        return tuple(OpaqueRelease(budget.epsilon, budget.delta) for budget in self.stage_budgets)
 
 
 @dataclass(frozen=True)
@@ -79,12 +92,17 @@ class Algorithm:
     name: str
     title: str
     reference: str
-    plan: Callable[..., Any]
+    plan_for: Callable[..., Any]  # of a `PlannedFor` and the method's own options
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
-    evidence: Callable[[Any, Fit, int, float | None], Evidence] | None = None
-    exact_form: bool = True  # whether it can run in exact arithmetic: it uses the channel's own mechanisms only
+    evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
+
+    def plan(
+        self, budget: PrivacyBudget, *, n_rows: int, n_features: int, accounting: Accounting = "exact", **options: Any
+    ) -> Any:
+        """Choose every number of a run from public ones; the method's own ``plan`` says what options there are."""
+        return self.plan_for(PlannedFor.checked(budget, n_rows, n_features, accounting), **options)
 
 
 def planned_epsilon(plan: Plan, delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:
@@ -166,11 +184,6 @@ def split(budget: PrivacyBudget, first: PrivacyBudget) -> tuple[PrivacyBudget, P
     """
     short = 1.0 - 1e-8
     return first, PrivacyBudget(short * (budget.epsilon - first.epsilon), short * (budget.delta - first.delta))
-
-
-def black_boxes(budgets: Sequence[PrivacyBudget]) -> tuple[Release, ...]:
-    """Return each stage as a black box of its budget: the worst that any outcome can be."""
-    return tuple(OpaqueRelease(budget.epsilon, budget.delta) for budget in budgets)
 
 
 def joined(fits: Sequence[Fit]) -> Fit:

@@ -19,14 +19,13 @@ import numpy as np
 from ..data.rows import BoundedRows
 from ..linalg import inverse_symmetric, positive_part, solve_symmetric
 from ..mechanisms import Channel
-from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps
-from .options import one_of, plan_inputs, positive, share, steps
+from .options import PlannedFor, one_of, positive, share, steps
 
 Shrinkage = Literal["constant", "1/t", "1/sqrt(t)"]
 
@@ -39,13 +38,9 @@ _MARGIN = 1.96  # of the eigenvalue and of the noise on X'X, in standard deviati
 
 
 @dataclass(frozen=True)
-class BoostedAdaSSPPlan:
+class BoostedAdaSSPPlan(PlannedFor):
     """Every public number of a run of Boosted AdaSSP."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     n_iterations: int
     residual_bound: float
     shrinkage: Shrinkage
@@ -71,11 +66,8 @@ class BoostedAdaSSPPlan:
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     n_iterations: int = 10,
     residual_bound: float = 1.0,
     shrinkage: Shrinkage = "constant",
@@ -85,11 +77,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         The published accounting (Gaussian DP) is exact already; "paper" fixes its split into thirds.
     n_iterations : int
         Number T of boosting rounds, each with a pass over the data. The published program uses 100.
@@ -100,19 +89,15 @@ def plan(
     gradient_share : float
         Share of the squared budget that goes to the gradients (exact accounting only); the rest is halved.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
-    part = share("gradient_share", gradient_share) if accounting == "exact" else 1.0 / 3.0
+    budget = given.budget
+    part = share("gradient_share", gradient_share) if given.accounting == "exact" else 1.0 / 3.0
     count = steps("n_iterations", n_iterations)
     bound = positive("residual_bound", residual_bound)
     one_of("shrinkage", shrinkage, tuple(_STEP))
 
     def at(total: float) -> BoostedAdaSSPPlan:
         return BoostedAdaSSPPlan(
-            budget=budget,
-            accounting=accounting,
-            n_rows=n_rows,
-            n_features=n_features,
+            **vars(given),
             n_iterations=count,
             residual_bound=bound,
             shrinkage=shrinkage,

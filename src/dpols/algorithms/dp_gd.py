@@ -16,15 +16,14 @@ import numpy as np
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import norm_clipped_gradient
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant, noise_covariance_of_steps
-from .options import one_of, plan_inputs, positive, steps
+from .options import PlannedFor, positive, steps
 
 
 class _Steps(NamedTuple):
@@ -38,13 +37,9 @@ _STEP, _CLIP, _MOST_PASSES = 0.6, 0.25, 100
 
 
 @dataclass(frozen=True)
-class DPGDPlan:
+class DPGDPlan(PlannedFor):
     """Every public number of a run of DP-GD."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     n_iterations: int
     learning_rate: float
     norm_bound: float
@@ -62,11 +57,8 @@ class DPGDPlan:
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     n_iterations: int | None = None,
     learning_rate: float | None = None,
     norm_bound: float | None = None,
@@ -75,11 +67,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         One exact calibration of all gradients together, or the paper's zCDP formula. The latter is meant for
         replace-one neighbours and so has twice the standard deviation that its bound needs here.
     n_iterations : int, optional
@@ -92,17 +81,18 @@ def plan(
         Largest norm of one row's gradient x (y - x'theta), in units of the bounds of row and target. By default 1 with
         the paper's accounting, otherwise from 0.25 to 1, larger where steps are few for so many rows.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
-    usual = _PUBLISHED if accounting == "paper" else _well_stopped(budget, n_rows, n_features)
+    budget = given.budget
+    usual = _PUBLISHED if given.accounting == "paper" else _well_stopped(budget, given.n_rows, given.n_features)
     count = steps("n_iterations", usual.n_iterations if n_iterations is None else n_iterations)
     rate = positive("learning_rate", usual.learning_rate if learning_rate is None else learning_rate)
     bound = positive("norm_bound", usual.norm_bound if norm_bound is None else norm_bound)
 
     def at(multiplier: float) -> DPGDPlan:
-        return DPGDPlan(budget, accounting, n_rows, n_features, count, rate, bound, multiplier)
+        return DPGDPlan(
+            **vars(given), n_iterations=count, learning_rate=rate, norm_bound=bound, gradient_multiplier=multiplier
+        )
 
-    if accounting == "paper":
+    if given.accounting == "paper":
         return at(_published_multiplier(budget, count))
     return at(least_noise(lambda multiplier: at(multiplier).releases, budget, start=3.0 / budget.epsilon))
 

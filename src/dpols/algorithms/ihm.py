@@ -9,68 +9,47 @@ norm at most 1 and targets to [-1, 1]. For t < T, with X~ of k rows of law N(0, 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from ..data.rows import BoundedRows
-from ..errors import ParameterError
 from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
 from ..privacy import paper
-from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
+from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
-from .base import Accounting, Evidence, Fit
+from ..theory import suggested_sketch_size
+from .base import Evidence, Fit
 from .judging import covariance_of_sketched_steps, evidence_against_constant
-from .options import one_of, plan_inputs, positive, share, sketch_rows, steps
-
-EigenvalueRelease = Literal["auto", "on", "off"]
+from .options import PlannedFor, failure_or_default, positive, share, sketch_rows, steps
+from .tested_sketch import CERTAIN, EigenvalueRelease, TestedSketchPlan, check_eigenvalue, least_noisy, margin_for
 
 
 @dataclass(frozen=True)
-class IHMPlan:
+class IHMPlan(TestedSketchPlan):
     """Every public number of a run of IHM."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     n_iterations: int
-    sketch_size: int
     residual_bound: float  # in units of the target's bound
     ridge: bool
-    floor: float
     gradient_multiplier: float
-    eigenvalue_multiplier: float | None  # None: the smallest eigenvalue is not released
-    eigenvalue_margin: float
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """The eigenvalue test, where there is one, then a sketch and a gradient in every iteration."""
-        test: tuple[Release, ...] = ()
-        if self.eigenvalue_multiplier is not None:
-            failure = FailureAllowance(float(ndtr(-self.eigenvalue_margin)))
-            test = (GaussianRelease(self.eigenvalue_multiplier), failure)
         step = (MixingRelease(self.sketch_size, self.floor), GaussianRelease(self.gradient_multiplier))
-        return test + step * self.n_iterations
+        return self.test + step * self.n_iterations
 
     @property
     def release_names(self) -> tuple[str, ...]:
         """What each release is of, in the same order."""
-        test = ("smallest eigenvalue of X'X", "its lower bound") if self.eigenvalue_multiplier is not None else ()
-        return test + ("sketch of X'X", "gradient X'clip(y - X theta)") * self.n_iterations
+        return self.test_names("X'X") + ("sketch of X'X", "gradient X'clip(y - X theta)") * self.n_iterations
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     n_iterations: int = 3,
     sketch_size: int | None = None,
     residual_bound: float = 1.0,
@@ -83,11 +62,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Joint, exact calibration, or the paper's own with its budget split.
     n_iterations : int
         Number T of Newton steps, each with a pass over the data.
@@ -105,74 +81,55 @@ def plan(
     failure_probability : float, optional
         the paper's failure probability, by default delta / 10.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
-    one_of("eigenvalue", eigenvalue, (None, "auto", "on", "off"))
+    budget = given.budget
+    check_eigenvalue(eigenvalue, published=given.accounting == "paper")
     n_iterations = steps("n_iterations", n_iterations)
     residual_bound, gradient_share = positive("residual_bound", residual_bound), share("gradient_share", gradient_share)
-    failure = budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
+    failure = failure_or_default(budget, failure_probability)
     if sketch_size is None:
-        sketch_size = int(6.0 * max(n_features, math.log(4.0 * n_iterations / failure)))
-    sketch_size = sketch_rows("sketch_size", sketch_size, least=n_features)
+        sketch_size = suggested_sketch_size(
+            n_features=given.n_features, n_iterations=n_iterations, failure_probability=failure
+        )
+    sketch_size = sketch_rows("sketch_size", sketch_size, least=given.n_features)
+    published = given.accounting == "paper"
+    margin = paper.eigenvalue_margin(budget.delta, failure) if published else margin_for(budget, failure)
 
-    def with_noise(floor: float, gradient: float, eigenvalue: float | None, margin: float) -> IHMPlan:
+    def with_noise(floor: float, gradient: float, test: bool) -> IHMPlan:
         return IHMPlan(
-            budget=budget,
-            accounting=accounting,
-            n_rows=n_rows,
-            n_features=n_features,
+            **vars(given),
             n_iterations=n_iterations,
             sketch_size=sketch_size,
             residual_bound=residual_bound,
             ridge=bool(ridge),
             floor=floor,
             gradient_multiplier=gradient,
-            eigenvalue_multiplier=eigenvalue,
+            eigenvalue_multiplier=floor / math.sqrt(sketch_size) if test else None,
             eigenvalue_margin=margin,
         )
 
-    if accounting == "paper":
-        if eigenvalue not in (None, "on"):
-            raise ParameterError(f"eigenvalue={eigenvalue!r}: the paper's accounting always releases it; leave it out.")
-        floor, gradient = paper.ihm_noise(budget, sketch_size=sketch_size, n_iterations=n_iterations)
-        margin = paper.eigenvalue_margin(budget.delta, failure)
-        return with_noise(floor, gradient, floor / math.sqrt(sketch_size), margin)
-
+    if published:
+        return with_noise(*paper.ihm_noise(budget, sketch_size=sketch_size, n_iterations=n_iterations), test=True)
     rows = sketch_size * n_iterations
-    margin = -float(ndtri(min(failure, 0.1 * budget.delta)))
 
     def at(noise: float, test: bool) -> IHMPlan:
         # sqrt(rows / 2) / floor acts like the sketch's own mu, so the two shares add up to 1 / noise^2.
         # With next to no noise the floor would round to 1, where a sketch hides nothing at all.
         floor = max(math.sqrt(1.0 + 0.5 * rows * noise**2 / (1.0 - gradient_share)), math.nextafter(1.0, 2.0))
         gradient = noise * math.sqrt(n_iterations / gradient_share)
-        return with_noise(floor, gradient, floor / math.sqrt(sketch_size) if test else None, margin)
+        return with_noise(floor, gradient, test)
 
-    def calibrated(test: bool) -> IHMPlan:
-        start = 3.0 / min(budget.epsilon, 1e4)  # where a search begins; a floor must not round to 1 there
-        return at(least_noise(lambda noise: at(noise, test).releases, budget, start=start), test)
-
-    if eigenvalue in ("on", "off"):
-        return calibrated(eigenvalue == "on")
-    tested = calibrated(True)
-    assert tested.eigenvalue_multiplier is not None
-    removes_shift = tested.floor + margin * tested.eigenvalue_multiplier <= n_rows / n_features
-    return tested if removes_shift else calibrated(False)
+    return least_noisy(at, eigenvalue, budget, given.n_rows / given.n_features)
 
 
 def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     channel = Channel(bits)
     hessian, exact = gram_and_first_gradient(rows, residual_bound=plan.residual_bound)
-    certain = None
-    if plan.eigenvalue_multiplier is not None:
-        certain = channel.certain_smallest_eigenvalue(
-            hessian, multiplier=plan.eigenvalue_multiplier, margin=plan.eigenvalue_margin
-        )
+    test = plan.certain(channel, hessian)
     theta = np.zeros((channel.trials, plan.n_features))
     sketches, gradients, shift = [], [], np.zeros(channel.trials)
     for taken in range(plan.n_iterations):
-        mixed = channel.mix_gram(hessian, rows=plan.sketch_size, floor=plan.floor, certain=certain)
+        mixed = channel.mix_gram(hessian, rows=plan.sketch_size, floor=plan.floor, certain=test.get(CERTAIN))
         if taken:
             exact = clipped_gradient(rows, theta, residual_bound=plan.residual_bound)
         gradient = channel.gaussian(exact, multiplier=plan.gradient_multiplier)
@@ -181,9 +138,7 @@ def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
         shift = mixed.shift
         step = gradient - shift[:, None] * theta if plan.ridge else gradient
         theta = theta + solve_symmetric(sketches[-1], step)
-    transcript = {"sketches": np.stack(sketches, 1), "gradients": np.stack(gradients, 1), "shift": shift}
-    if certain is not None:
-        transcript["certain_smallest_eigenvalue"] = certain
+    transcript = {"sketches": np.stack(sketches, 1), "gradients": np.stack(gradients, 1), "shift": shift, **test}
     return Fit(theta, channel.releases, transcript)
 
 

@@ -19,37 +19,25 @@ from .. import theory
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram
 from . import ihm
-from .base import Accounting, Array, Evidence, Fit, Stages, black_boxes, in_two_stages, joined
-from .options import one_of, plan_inputs, positive, share, steps
+from .base import Array, Evidence, Fit, Stages, TestedFirst, in_two_stages, joined
+from .options import PlannedFor, positive, share, steps
 
 _DOUBLINGS = 5  # of the sketch size, from the default upwards
 
 
 @dataclass(frozen=True)
-class AdaptiveIHMPlan:
+class AdaptiveIHMPlan(TestedFirst):
     """Every public number of a run of IHM with private choices."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
-    stage_budgets: tuple[PrivacyBudget, ...]
-    eigenvalue_multiplier: float  # of the smallest and of the largest eigenvalue
     iterations: tuple[int, ...]  # to choose from
     sketch_sizes: tuple[int, ...]  # to choose from, the smallest first
     residual_bound: float
     ridge: bool
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """The eigenvalues and then IHM, each as a black box of its part of the budget."""
-        return black_boxes(self.stage_budgets)
 
     @property
     def release_names(self) -> tuple[str, ...]:
@@ -65,10 +53,7 @@ class AdaptiveIHMPlan:
     def outcome(self, n_iterations: int, sketch_size: int) -> ihm.IHMPlan:
         """Return the plan of the second stage for one choice."""
         return ihm.plan(
-            self.stage_budgets[1],
-            n_rows=self.n_rows,
-            n_features=self.n_features,
-            accounting=self.accounting,
+            PlannedFor.checked(self.stage_budgets[1], self.n_rows, self.n_features, self.accounting),
             n_iterations=n_iterations,
             sketch_size=sketch_size,
             residual_bound=self.residual_bound,
@@ -80,10 +65,8 @@ class AdaptiveIHMPlan:
         # Noise may have moved them outside of what n rows of norm 1 allow.
         smallest = min(max(smallest, 0.0), self.n_rows / self.n_features)
         largest = min(max(largest, smallest), float(self.n_rows))
-        wanted = theory.suggested_iterations(
-            self.budget, n_features=self.n_features, smallest=smallest, largest=largest
-        )
-        n_iterations = min(max(wanted, self.iterations[0]), self.iterations[-1])
+        best = theory.best_iterations(self.budget, n_features=self.n_features, smallest=smallest, largest=largest)
+        n_iterations = min(max(math.ceil(best), self.iterations[0]), self.iterations[-1])
         for sketch_size in self.sketch_sizes:
             plan = self.outcome(n_iterations, sketch_size)
             condition = theory.shifted_condition_number(smallest=smallest, largest=largest, floor=plan.floor)
@@ -104,11 +87,8 @@ class AdaptiveIHMPlan:
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     min_iterations: int = 2,
     max_iterations: int = 6,
     eigenvalue_share: float = 0.1,
@@ -119,11 +99,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Exact calibration of each stage, or the paper's own for IHM after analytic Gaussian noise on each eigenvalue.
     min_iterations : int
         Least number T of Newton steps to choose.
@@ -136,23 +113,19 @@ def plan(
     ridge : bool
         Whether steps aim at the ridge solution (as analysed) or at least squares (as in the paper's experiments).
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    budget = given.budget
     least = steps("min_iterations", min_iterations)
     most = steps("max_iterations", max_iterations, least=least)
     stages = in_two_stages(budget, share("eigenvalue_share", eigenvalue_share))
-    if accounting == "paper":
+    if given.accounting == "paper":
         multiplier = gaussian_multiplier(PrivacyBudget(stages[0].epsilon / 2.0, stages[0].delta / 2.0))
     else:
         multiplier = least_noise(lambda x: (GaussianRelease(x),) * 2, stages[0], start=3.0 / stages[0].epsilon)
     size = theory.suggested_sketch_size(
-        n_features=n_features, n_iterations=most, failure_probability=budget.delta / 10.0
+        n_features=given.n_features, n_iterations=most, failure_probability=budget.delta / 10.0
     )
     return AdaptiveIHMPlan(
-        budget=budget,
-        accounting=accounting,
-        n_rows=n_rows,
-        n_features=n_features,
+        **vars(given),
         stage_budgets=stages,
         eigenvalue_multiplier=multiplier,
         iterations=tuple(range(least, most + 1)),

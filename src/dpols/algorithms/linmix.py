@@ -10,61 +10,37 @@ Algorithm 4 of Lev et al., "Near-optimal private linear regression via iterative
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-from scipy.special import ndtr, ndtri
 
 from ..data.rows import BoundedRows
-from ..errors import ParameterError
 from ..mechanisms import Channel
 from ..privacy import paper
-from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
-from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
+from ..privacy.releases import MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit
-from .options import one_of, plan_inputs, share, sketch_rows
-from .sketched import sketch_evidence, solve_sketch
-
-EigenvalueRelease = Literal["auto", "on", "off"]
+from .base import Evidence, Fit
+from .options import PlannedFor, failure_or_default
+from .sketched import checked_sketch_size, sketch_evidence, solve_sketch
+from .tested_sketch import CERTAIN, EigenvalueRelease, TestedSketchPlan, check_eigenvalue, least_noisy, margin_for
 
 
 @dataclass(frozen=True)
-class LinMixPlan:
+class LinMixPlan(TestedSketchPlan):
     """Every public number of a run of LinMix."""
-
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
-    sketch_size: int
-    floor: float  # in units of the squared norm of a row [x, y]
-    eigenvalue_multiplier: float | None  # None: the smallest eigenvalue is not released
-    eigenvalue_margin: float
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """The eigenvalue test, where there is one, then the sketch."""
-        test: tuple[Release, ...] = ()
-        if self.eigenvalue_multiplier is not None:
-            failure = FailureAllowance(float(ndtr(-self.eigenvalue_margin)))
-            test = (GaussianRelease(self.eigenvalue_multiplier), failure)
-        return (*test, MixingRelease(self.sketch_size, self.floor))
+        return (*self.test, MixingRelease(self.sketch_size, self.floor))
 
     @property
     def release_names(self) -> tuple[str, ...]:
         """What each release is of, in the same order."""
-        test = () if self.eigenvalue_multiplier is None else ("smallest eigenvalue of [X, y]'[X, y]", "its lower bound")
-        return (*test, "sketch of [X, y]")
+        return (*self.test_names("[X, y]'[X, y]"), "sketch of [X, y]")
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     sketch_size: int | None = None,
     eigenvalue: EigenvalueRelease | None = None,
     failure_probability: float | None = None,
@@ -73,11 +49,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Joint, exact calibration, or the paper's own: Renyi bound for the sketch, classical bound for the eigenvalue.
     sketch_size : int, optional
         Rows k of the sketch, more than ``n_features``; by default 2.5 max(d, log(2 / failure_probability)). A small
@@ -88,76 +61,40 @@ def plan(
     failure_probability : float, optional
         the paper's failure probability, by default delta / 10.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
-    one_of("eigenvalue", eigenvalue, (None, "auto", "on", "off"))
-    failure = default_failure(budget, failure_probability)
-    size = checked_sketch_size(sketch_size, n_features, failure)
+    budget = given.budget
+    check_eigenvalue(eigenvalue, published=given.accounting == "paper")
+    failure = failure_or_default(budget, failure_probability)
+    size = checked_sketch_size(sketch_size, given.n_features, failure)
 
-    def with_noise(floor: float, eigenvalue: float | None, margin: float) -> LinMixPlan:
-        return LinMixPlan(budget, accounting, n_rows, n_features, size, floor, eigenvalue, margin)
+    def with_noise(floor: float, test: bool, margin: float) -> LinMixPlan:
+        return LinMixPlan(
+            **vars(given),
+            sketch_size=size,
+            floor=floor,
+            eigenvalue_multiplier=floor / math.sqrt(size) if test else None,
+            eigenvalue_margin=margin,
+        )
 
-    if accounting == "paper":
-        if eigenvalue not in (None, "on"):
-            raise ParameterError(f"eigenvalue={eigenvalue!r}: the paper's accounting always releases it; leave it out.")
-        floor = paper.mixing_floor(budget, sketch_size=size)
-        margin = math.sqrt(2.0 * math.log(max(3.0 / budget.delta, 2.0 / failure)))
-        return with_noise(floor, floor / math.sqrt(size), margin)
-
-    margin = -float(ndtri(min(failure, 0.1 * budget.delta)))
+    if given.accounting == "paper":
+        margin = paper.eigenvalue_margin(budget.delta, failure, parts=3, failure_parts=2)
+        return with_noise(paper.mixing_floor(budget, sketch_size=size), True, margin)
 
     def at(noise: float, test: bool) -> LinMixPlan:
         # sqrt(rows / 2) / floor acts like the sketch's own mu.
-        floor = math.sqrt(1.0 + 0.5 * size * noise**2)
-        return with_noise(floor, floor / math.sqrt(size) if test else None, margin)
+        return with_noise(math.sqrt(1.0 + 0.5 * size * noise**2), test, margin_for(budget, failure))
 
-    def calibrated(test: bool) -> LinMixPlan:
-        start = 3.0 / min(budget.epsilon, 1e4)  # where a search begins; a floor must not round to 1 there
-        return at(least_noise(lambda noise: at(noise, test).releases, budget, start=start), test)
-
-    if eigenvalue in ("on", "off"):
-        return calibrated(eigenvalue == "on")
-    tested = calibrated(True)
-    assert tested.eigenvalue_multiplier is not None
-    removes_shift = tested.floor + margin * tested.eigenvalue_multiplier <= n_rows / (n_features + 1)
-    return tested if removes_shift else calibrated(False)
+    return least_noisy(at, eigenvalue, budget, given.n_rows / (given.n_features + 1))
 
 
 def run(rows: BoundedRows, plan: LinMixPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     channel = Channel(bits)
     joint = gram_with_target(rows)
-    certain = None
-    if plan.eigenvalue_multiplier is not None:
-        certain = channel.certain_smallest_eigenvalue(
-            joint, multiplier=plan.eigenvalue_multiplier, margin=plan.eigenvalue_margin
-        )
-    mixed = channel.mix_gram(joint, rows=plan.sketch_size, floor=plan.floor, certain=certain)
-    transcript = {"sketch": mixed.gram, "shift": mixed.shift}
-    if certain is not None:
-        transcript["certain_smallest_eigenvalue"] = certain
-    return Fit(solve_sketch(mixed.gram), channel.releases, transcript)
+    test = plan.certain(channel, joint)
+    mixed = channel.mix_gram(joint, rows=plan.sketch_size, floor=plan.floor, certain=test.get(CERTAIN))
+    return Fit(solve_sketch(mixed.gram), channel.releases, {"sketch": mixed.gram, "shift": mixed.shift, **test})
 
 
 def evidence(plan: LinMixPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
     """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
-    return sketch_evidence(
-        fit.transcript["sketch"][trial],
-        float(fit.transcript["shift"][trial]),
-        sketch_size=plan.sketch_size,
-        n_rows=plan.n_rows,
-        theta=fit.theta[trial],
-        constant=constant,
-    )
-
-
-def default_failure(budget: PrivacyBudget, failure_probability: float | None) -> float:
-    """Return the paper's failure probability, delta / 10 unless it is given."""
-    return budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
-
-
-def checked_sketch_size(sketch_size: int | None, n_features: int, failure: float) -> int:
-    """Return the given number of sketch rows, or the paper's for the whole of [X, y]."""
-    if sketch_size is None:
-        return max(int(2.5 * max(n_features, math.log(2.0 / failure))), n_features + 1)
-    return sketch_rows("sketch_size", sketch_size, least=n_features + 1)
+    return sketch_evidence(fit, trial, sketch_size=plan.sketch_size, n_rows=plan.n_rows, constant=constant)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from ..data.rows import BoundedRows
 from ..errors import CalibrationError
@@ -27,32 +27,20 @@ from ..privacy.calibration import least_noise
 from ..privacy.releases import FailureAllowance, GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit, Stages, black_boxes, in_two_stages, joined, split
-from .linmix import checked_sketch_size, default_failure
-from .options import one_of, plan_inputs, share
-from .sketched import sketch_evidence, solve_sketch
+from .base import Evidence, Fit, Stages, TestedFirst, in_two_stages, joined, split
+from .options import PlannedFor, failure_or_default, share
+from .sketched import checked_sketch_size, least_sketch, sketch_evidence, solve_sketch
 
 _SQUARED_ROW_NORM = 2.0
 _GROWTH = 1.25  # of the sketch from one outcome to the next
 
 
 @dataclass(frozen=True)
-class DynamicLinMixPlan:
+class DynamicLinMixPlan(TestedFirst):
     """Every public number of a run of LinMix with dynamic k."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
-    stage_budgets: tuple[PrivacyBudget, ...]
-    eigenvalue_multiplier: float
     eigenvalue_margin: float
     outcomes: tuple[MixingRelease, ...]  # the sketches to choose from, the smallest first
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """The eigenvalue test and then the sketch, each as a black box of its part of the budget."""
-        return black_boxes(self.stage_budgets)
 
     @property
     def release_names(self) -> tuple[str, ...]:
@@ -62,7 +50,7 @@ class DynamicLinMixPlan:
     @property
     def test(self) -> tuple[Release, ...]:
         """The releases of the first stage."""
-        return (GaussianRelease(self.eigenvalue_multiplier), FailureAllowance(float(ndtr(-self.eigenvalue_margin))))
+        return (GaussianRelease(self.eigenvalue_multiplier), FailureAllowance.beyond(self.eigenvalue_margin))
 
     def choose(self, certain: float) -> MixingRelease:
         """Return the largest sketch that needs no shift, or the smallest one where each would need some."""
@@ -75,11 +63,8 @@ class DynamicLinMixPlan:
 
 
 def plan(
-    budget: PrivacyBudget,
+    given: PlannedFor,
     *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
     sketch_size: int | None = None,
     eigenvalue_share: float = 0.25,
     failure_probability: float | None = None,
@@ -88,11 +73,8 @@ def plan(
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Exact calibration of each stage, or the paper's: classical bound for the eigenvalue, Renyi bound for the sketch.
     sketch_size : int, optional
         Least number of sketch rows, more than ``n_features``; by default 2.5 max(d, log(2 / failure_probability)). The
@@ -102,12 +84,11 @@ def plan(
     failure_probability : float, optional
         the paper's failure probability, by default delta / 10.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    budget = given.budget
     part = share("eigenvalue_share", eigenvalue_share)
-    failure = default_failure(budget, failure_probability)
-    size = checked_sketch_size(sketch_size, n_features, failure)
-    if accounting == "paper":
+    failure = failure_or_default(budget, failure_probability)
+    size = checked_sketch_size(sketch_size, given.n_features, failure)
+    if given.accounting == "paper":
         margin = math.sqrt(8.0 * math.log(max(3.0 / budget.delta, 4.0 / failure)))
         multiplier = max(
             paper.mixing_floor(budget, sketch_size=size) / math.sqrt(size),
@@ -115,22 +96,18 @@ def plan(
             _classical_epsilon(1.0, budget.delta / 3.0) / (0.9 * budget.epsilon),
         )
         stages = _published_stages(budget, multiplier, margin)
-        sketch_for: Callable[[int], MixingRelease] = lambda rows: _published_sketch(rows, stages[1])  # noqa: E731
     else:
         stages = in_two_stages(budget, part)
         margin = -float(ndtri(min(failure, 0.2 * stages[0].delta)))
-        missed = FailureAllowance(float(ndtr(-margin)))
+        missed = FailureAllowance.beyond(margin)
         multiplier = least_noise(lambda x: [GaussianRelease(x), missed], stages[0], start=3.0 / stages[0].epsilon)
-        sketch_for = lambda rows: _least_sketch(rows, stages[1])  # noqa: E731
+    sketch_for = _published_sketch if given.accounting == "paper" else least_sketch
     return DynamicLinMixPlan(
-        budget=budget,
-        accounting=accounting,
-        n_rows=n_rows,
-        n_features=n_features,
+        **vars(given),
         stage_budgets=stages,
         eigenvalue_multiplier=multiplier,
         eigenvalue_margin=margin,
-        outcomes=_outcomes(size, n_rows, n_features, sketch_for),
+        outcomes=_outcomes(size, given, lambda rows: sketch_for(rows, stages[1])),
     )
 
 
@@ -165,37 +142,24 @@ def run(rows: BoundedRows, plan: DynamicLinMixPlan, bits: Sequence[Bits]) -> Fit
 
 def evidence(plan: DynamicLinMixPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
     """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
-    return sketch_evidence(
-        fit.transcript["sketch"][trial],
-        float(fit.transcript["shift"][trial]),
-        sketch_size=int(fit.transcript["sketch_size"][trial]),
-        n_rows=plan.n_rows,
-        theta=fit.theta[trial],
-        constant=constant,
-    )
+    size = int(fit.transcript["sketch_size"][trial])
+    return sketch_evidence(fit, trial, sketch_size=size, n_rows=plan.n_rows, constant=constant)
 
 
-def _outcomes(
-    size: int, n_rows: int, n_features: int, sketch_for: Callable[[int], MixingRelease]
-) -> tuple[MixingRelease, ...]:
+def _outcomes(size: int, given: PlannedFor, sketch_for: Callable[[int], MixingRelease]) -> tuple[MixingRelease, ...]:
     """Return sketches of growing size, as long as the largest eigenvalue that n rows allow could pay for them."""
     outcomes = [sketch_for(size)]
     while True:
         size = math.ceil(_GROWTH * size)
-        if size > n_rows:
+        if size > given.n_rows:
             return tuple(outcomes)
         try:
             larger = sketch_for(size)
         except CalibrationError:
             return tuple(outcomes)
-        if larger.floor > n_rows / (n_features + 1):
+        if larger.floor > given.n_rows / (given.n_features + 1):
             return tuple(outcomes)
         outcomes.append(larger)
-
-
-def _least_sketch(rows: int, budget: PrivacyBudget) -> MixingRelease:
-    excess = least_noise(lambda x: [MixingRelease(rows, 1.0 + x)], budget, start=math.sqrt(rows) / budget.epsilon)
-    return MixingRelease(rows, 1.0 + excess)
 
 
 def _published_sketch(rows: int, budget: PrivacyBudget) -> MixingRelease:
@@ -209,7 +173,7 @@ def _published_stages(budget: PrivacyBudget, multiplier: float, margin: float) -
     proved for small epsilon only, so the exact cost is reserved where that is larger.
     """
     delta = budget.delta / 3.0
-    test = (GaussianRelease(multiplier), FailureAllowance(float(ndtr(-margin))))
+    test = (GaussianRelease(multiplier), FailureAllowance.beyond(margin))
     claimed = _classical_epsilon(multiplier, delta)
     first = PrivacyBudget(max(claimed, epsilon_of(test, 2.0 * delta)), 2.0 * delta)
     if first.epsilon >= budget.epsilon:

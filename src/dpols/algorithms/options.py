@@ -1,10 +1,13 @@
 """Checks of the public numbers that plans are made from."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from ..errors import CalibrationError, ParameterError
 from ..privacy.budget import PrivacyBudget
+
+Accounting = Literal["exact", "paper"]
 
 # Beyond these the noise, its square or a logarithm of the budget leaves the range of doubles.
 _EPSILONS = (1e-30, 1e9)
@@ -13,6 +16,22 @@ _SMALLEST_DELTA = 1e-304
 _MOST_STEPS = 10**6
 _MOST_ROWS = 10**9
 _SMALLEST, _LARGEST = 1e-12, 1e12
+
+
+@dataclass(frozen=True)
+class PlannedFor:
+    """What every plan is made for, and holds."""
+
+    budget: PrivacyBudget  # what a run may cost, for zero-out neighbours
+    accounting: Accounting
+    n_rows: int  # public, like the number of features; the intercept counts as one
+    n_features: int
+
+    @staticmethod
+    def checked(budget: PrivacyBudget, n_rows: int, n_features: int, accounting: Accounting) -> "PlannedFor":
+        """Check what every method is given."""
+        n_rows, n_features = plan_inputs(budget, n_rows, n_features)
+        return PlannedFor(budget, one_of("accounting", accounting, ("exact", "paper")), n_rows, n_features)
 
 
 def plan_inputs(budget: PrivacyBudget, n_rows: int, n_features: int) -> tuple[int, int]:
@@ -59,6 +78,11 @@ def share(name: str, value: Any) -> float:
     if not 0.0 < number < 1.0:
         raise ParameterError(f"{name}={value!r} must lie strictly between 0 and 1.")
     return number
+
+
+def failure_or_default(budget: PrivacyBudget, failure_probability: float | None) -> float:
+    """Return the paper's failure probability, delta / 10 unless it is given."""
+    return budget.delta / 10.0 if failure_probability is None else share("failure_probability", failure_probability)
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:

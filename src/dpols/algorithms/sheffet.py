@@ -17,24 +17,18 @@ from dataclasses import dataclass
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.calibration import least_noise
 from ..privacy.releases import MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_with_target
-from .base import Accounting, Evidence, Fit
-from .linmix import checked_sketch_size
-from .options import one_of, plan_inputs
-from .sketched import sketch_evidence, solve_sketch
+from .base import Evidence, Fit
+from .options import PlannedFor
+from .sketched import checked_sketch_size, least_sketch, sketch_evidence, solve_sketch
 
 
 @dataclass(frozen=True)
-class SheffetPlan:
+class SheffetPlan(PlannedFor):
     """Every public number of a run of Sheffet's sketch."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
-    n_rows: int
-    n_features: int
     sketch_size: int
     floor: float  # 1 + w^2 / B^2: what the ridge and the row in question make together
 
@@ -49,35 +43,21 @@ class SheffetPlan:
         return ("sketch of [X, y]",)
 
 
-def plan(
-    budget: PrivacyBudget,
-    *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
-    sketch_size: int | None = None,
-) -> SheffetPlan:
+def plan(given: PlannedFor, *, sketch_size: int | None = None) -> SheffetPlan:
     """Choose every number of a run from public ones.
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         The least ridge by exact accounting, or the published formula.
     sketch_size : int, optional
         Rows k of the sketch, more than ``n_features``; by default 2.5 max(d, log(20 / delta)), as for LinMix.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
-    size = checked_sketch_size(sketch_size, n_features, budget.delta / 10.0)
-    if accounting == "paper":
-        excess = published_ridge(budget, size)
-    else:
-        excess = least_noise(lambda x: [MixingRelease(size, 1.0 + x)], budget, start=math.sqrt(size) / budget.epsilon)
-    return SheffetPlan(budget, accounting, n_rows, n_features, size, 1.0 + excess)
+    budget = given.budget
+    size = checked_sketch_size(sketch_size, given.n_features, budget.delta / 10.0)
+    floor = 1.0 + published_ridge(budget, size) if given.accounting == "paper" else least_sketch(size, budget).floor
+    return SheffetPlan(**vars(given), sketch_size=size, floor=floor)
 
 
 def published_ridge(budget: PrivacyBudget, sketch_size: int) -> float:
@@ -95,11 +75,4 @@ def run(rows: BoundedRows, plan: SheffetPlan, bits: Sequence[Bits]) -> Fit:
 
 def evidence(plan: SheffetPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
     """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
-    return sketch_evidence(
-        fit.transcript["sketch"][trial],
-        float(fit.transcript["shift"][trial]),
-        sketch_size=plan.sketch_size,
-        n_rows=plan.n_rows,
-        theta=fit.theta[trial],
-        constant=constant,
-    )
+    return sketch_evidence(fit, trial, sketch_size=plan.sketch_size, n_rows=plan.n_rows, constant=constant)

@@ -5,8 +5,12 @@ import math
 import numpy as np
 
 from ..linalg import inverse_symmetric, solve_symmetric
-from .base import Array, Evidence
+from ..privacy.budget import PrivacyBudget
+from ..privacy.calibration import least_noise
+from ..privacy.releases import MixingRelease
+from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant
+from .options import sketch_rows
 
 
 def solve_sketch(gram: Array) -> Array:
@@ -14,14 +18,26 @@ def solve_sketch(gram: Array) -> Array:
     return solve_symmetric(gram[:, :-1, :-1], gram[:, :-1, -1])
 
 
-def sketch_evidence(
-    gram: Array, shift: float, *, sketch_size: int, n_rows: int, theta: Array, constant: float | None
-) -> Evidence:
+def checked_sketch_size(sketch_size: int | None, n_features: int, failure: float) -> int:
+    """Return the given number of sketch rows, or the paper's for the whole of [X, y]."""
+    if sketch_size is None:
+        return max(int(2.5 * max(n_features, math.log(2.0 / failure))), n_features + 1)
+    return sketch_rows("sketch_size", sketch_size, least=n_features + 1)
+
+
+def least_sketch(rows: int, budget: PrivacyBudget) -> MixingRelease:
+    """Return the sketch of so many rows with the least floor that meets the budget."""
+    excess = least_noise(lambda x: [MixingRelease(rows, 1.0 + x)], budget, start=math.sqrt(rows) / budget.epsilon)
+    return MixingRelease(rows, 1.0 + excess)
+
+
+def sketch_evidence(fit: Fit, trial: int, *, sketch_size: int, n_rows: int, constant: float | None) -> Evidence:
     """Judge a fit by the Gram matrix of its sketch, whose rows are independent N(0, [X, y]'[X, y] + shift I).
 
     So theta is ordinary least squares on Gaussian rows, and the classical theory of linear regression applies as it
     stands: covariance s^2 (X~'X~)^-1 around the ridge solution, and an unbiased risk that counts the optimism.
     """
+    theta, gram = fit.theta[trial], fit.transcript["sketch"][trial]
     k, d = sketch_size, len(theta)
     features, cross, square = gram[:d, :d], gram[:d, d], float(gram[d, d])
     residual = max(square - float(cross @ theta), 0.0)
@@ -34,7 +50,7 @@ def sketch_evidence(
     total = float(cross[-1]) / k
     return evidence_against_constant(
         noise * inverse_symmetric(features),
-        risk - square / k - shift * float(theta @ theta),
+        risk - square / k - float(fit.transcript["shift"][trial]) * float(theta @ theta),
         variance,
         total=total,
         total_variance=(float(features[-1, -1]) * square / k**2 + total**2) / k,

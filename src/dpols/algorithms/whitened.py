@@ -23,13 +23,12 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
-from ..privacy.budget import PrivacyBudget
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import on_grid, whiten, whitened_gradient, whitened_gradient_and_counts
-from .base import Accounting, Array, Evidence, Fit
+from .base import Array, Evidence, Fit
 from .closing import (
     AGAINST_CONSTANT,
     AGAINST_ZERO,
@@ -39,7 +38,7 @@ from .closing import (
     kept,
     responses,
 )
-from .options import one_of, plan_inputs, steps
+from .options import PlannedFor, steps
 from .whitening import SMALLEST, Space, Totals, WhiteningPlan, level_of, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
@@ -55,8 +54,6 @@ _MANY = 0.05  # share of rows that were shortened, or of the target's spread by 
 class WhitenedPlan(WhiteningPlan):
     """Every public number of a run of whitened descent."""
 
-    budget: PrivacyBudget
-    accounting: Accounting
     n_iterations: int
     warm_up: int  # gradients before their limit is chosen
     late: int  # gradients before it may rise
@@ -95,38 +92,24 @@ class WhitenedPlan(WhiteningPlan):
         ]
 
 
-def plan(
-    budget: PrivacyBudget,
-    *,
-    n_rows: int,
-    n_features: int,
-    accounting: Accounting = "exact",
-    n_iterations: int = 16,
-) -> WhitenedPlan:
+def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
     """Choose every number of a run from public ones.
 
     Parameters
     ----------
-    budget : PrivacyBudget
-        What the run may cost (zero-out neighbours).
-    n_rows, n_features : int
-        The public size of the data; the intercept counts as a feature.
-    accounting : "exact" or "paper"
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
         Exact, or by zero-concentrated differential privacy, as the paper does for gradient descent.
     n_iterations : int
         Number of gradient steps, each with a pass over the data, at least 3. Fewer are faster; 8 cost 15 to 20% more
         error than 16.
     """
-    n_rows, n_features = plan_inputs(budget, n_rows, n_features)
-    one_of("accounting", accounting, ("exact", "paper"))
+    budget = given.budget
     count = steps("n_iterations", n_iterations, least=3)
-    noise = gaussian_multiplier(budget) if accounting == "exact" else concentrated_multiplier(budget)
+    noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
     return WhitenedPlan(
-        budget=budget,
-        accounting=accounting,
-        n_rows=n_rows,
-        n_features=n_features,
+        **vars(given),
         n_iterations=count,
         warm_up=max(1, round(3 / 16 * count)),
         late=count // 2 + (count < 4),
@@ -252,14 +235,7 @@ class _Path:
         limits = np.array(self.limits)
         variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
         closed = point + gradient
-        scale = used * (self.limit / space.rms) ** 2
-        # About the curvature over the noise of the second Gram matrix, from public numbers.
-        sight = plan.n_rows / (4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
-        rest = beside_constant(space) if self.intercept else np.eye(plan.n_features) + 0.0 * space.metric
-        gate = AGAINST_CONSTANT if self.intercept else AGAINST_ZERO
-        keep = kept(space, weights, variances, closed, scale, rest, gate, sight)
-        if not self.intercept:
-            keep = against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
+        rest, keep = self._kept(weights, variances, closed, used)
         theta = self.base + np.einsum("tij,tjk,tk->ti", space.metric, keep, closed)
         missing = np.zeros(len(used))
         if constant is not None:
@@ -267,8 +243,6 @@ class _Path:
             missing = known.missing_constant(theta, constant)
             theta[:, -1] += missing / constant
             theta[:, -1] -= known.beyond_range(theta, constant) / constant
-        above = self.edges >= self.limit[:, None]
-        beyond = np.where(above, self.counts, 0.0).sum(axis=1) - 2.0 * plan.rise_multiplier * np.sqrt(above.sum(axis=1))
         to_point, to_moment = responses(weights, space.curvature, space.curvature)
         transcript = {
             "metric": space.metric,
@@ -279,7 +253,7 @@ class _Path:
             "base": self.base,
             "used": used,
             "limits": limits.T,
-            "shortened": np.clip(beyond / used, 0.0, 1.0),
+            "shortened": self._shortened(used),
             "missing": missing / known.target_rms,
             "point": point,
             "closing": closed,
@@ -291,3 +265,22 @@ class _Path:
             "moment_variance": (variances * to_moment**2).sum(axis=0),
         }
         return Fit(theta, releases, transcript)
+
+    def _kept(self, weights: Array, variances: Array, closed: Array, used: Array) -> tuple[Array, Array]:
+        """Return the projection beside the constant, and what maps the closing point to what is kept of it."""
+        plan, space = self.plan, self.space
+        scale = used * (self.limit / space.rms) ** 2
+        # About the curvature over the noise of the second Gram matrix, from public numbers.
+        sight = plan.n_rows / (4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
+        if self.intercept:
+            rest = beside_constant(space)
+            return rest, kept(space, weights, variances, closed, scale, rest, AGAINST_CONSTANT, sight)
+        rest = np.eye(plan.n_features) + 0.0 * space.metric
+        keep = kept(space, weights, variances, closed, scale, rest, AGAINST_ZERO, sight)
+        return rest, against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
+
+    def _shortened(self, used: Array) -> Array:
+        """Return about which share of rows had a gradient above the last limit, less what noise may explain."""
+        above = self.edges >= self.limit[:, None]
+        noise = 2.0 * self.plan.rise_multiplier * np.sqrt(above.sum(axis=1))
+        return np.asarray(np.clip((np.where(above, self.counts, 0.0).sum(axis=1) - noise) / used, 0.0, 1.0))

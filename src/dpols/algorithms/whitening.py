@@ -9,6 +9,7 @@ from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..statistics import WhitenedRows, length_counts, totals, whiten, whitened_gram
 from .base import Array
+from .options import PlannedFor
 
 DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
 UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, in units of the noise
@@ -21,11 +22,9 @@ _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
 
 
 @dataclass(frozen=True)
-class WhiteningPlan:
+class WhiteningPlan(PlannedFor):
     """The public numbers of whitening."""
 
-    n_rows: int
-    n_features: int
     noise: float  # multiplier of one release that takes the whole budget
     totals_multiplier: float
     gram_multiplier: float

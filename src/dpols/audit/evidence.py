@@ -8,12 +8,11 @@ stated confidence whatever the score is. With the log-likelihood ratio as the sc
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..linalg import Array
 
 _THRESHOLDS = 400
 

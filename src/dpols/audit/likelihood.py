@@ -9,13 +9,10 @@ second, given the same earlier releases, which is what a pair of tapes holds:
 A symmetric matrix whose off-diagonal noise has half the variance falls under the first, with Frobenius norms.
 """
 
-from typing import Any
-
 import numpy as np
 
+from ..linalg import Array
 from .tape import Call, Tape
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def log_likelihood_ratio(first: Tape, second: Tape) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data.rows import Arithmetic, BoundedRows
 from ..data.threads import one_blas_thread
+from ..linalg import Array
 from ..privacy import GaussianRelease, MixingRelease, Release, epsilon_of
 from ..randomness import Bits, SeededBits
 from .evidence import Evidence, epsilon_lower_bound, error_rates
@@ -22,8 +23,6 @@ from .movement import distances, leverages
 from .subjects import Subject
 from .tape import Call, Tape, run_on_tape
 from .trade_off import Curve
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 CONFIDENCE = 0.95
 _BATCH = 2000

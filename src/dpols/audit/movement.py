@@ -9,16 +9,13 @@ rounding.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 
 from ..exact.eigenvalue_bounds import certified_eigenvalue
-from ..linalg import extreme_eigenvalue
+from ..linalg import Array, extreme_eigenvalue
 from .tape import Call
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # Floating-point sums of n rows of norm 1 are off by far less than this share of their size.
 _ROUNDING = 1e-11

@@ -18,12 +18,12 @@ from ..data import ArraySource, BoundedRows, Bounds, RowSource
 from ..data.rows import Arithmetic
 from ..data.unit_ids import unit_codes
 from ..data.units import source_of_units
+from ..linalg import Array
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits, streams
 from .movement import Movement, movement
 from .tape import Call, Program, Tape, run_on_tape
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Direction = Literal["remove", "add"]
 
 

@@ -15,6 +15,7 @@ from ..algorithms import StagedPlan, algorithm
 from ..data import ArraySource, BoundedRows, Bounds
 from ..data.rows import Arithmetic
 from ..errors import ParameterError
+from ..linalg import Array
 from ..mechanisms import Channel
 from ..privacy import MixingRelease, PrivacyBudget, gaussian_multiplier, least_noise
 from ..randomness import Bits
@@ -22,7 +23,6 @@ from ..statistics import clipped_gradient, gram
 from .replay import without_row
 from .tape import Program
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Data = tuple[Array, Array]
 
 # Large enough a loss to be seen in a hundred thousand runs.

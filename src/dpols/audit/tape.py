@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..data.rows import BoundedRows
+from ..linalg import Array
 from ..mechanisms import Channel, Mixed, MixedRows
 from ..randomness import Bits
 from ..statistics import Statistic
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Program = Callable[[BoundedRows, Sequence[Bits]], Any]
 Returned = Array | Mixed | MixedRows
 

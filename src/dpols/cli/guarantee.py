@@ -1,5 +1,6 @@
 """``dpols guarantee``: what theory promises of the methods, and the parameters that it suggests, without any data."""
 
+import math
 import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -107,14 +108,20 @@ def suggestions(
     common: dict[str, Any] = {"n_features": n_features, "failure_probability": known["failure_probability"]}
     term = theory.condition_term(budget, n_features=n_features, **spectrum)
     size = sketch_size or theory.suggested_sketch_size(n_iterations=n_iterations, **common)
-    sizes = {"n_rows": n_rows, "n_features": n_features, "n_iterations": n_iterations, "sketch_size": size}
+    sizes: dict[str, Any] = {
+        "n_rows": n_rows,
+        "n_features": n_features,
+        "n_iterations": n_iterations,
+        "sketch_size": size,
+    }
     floor = algorithm("ihm").plan(budget, **sizes).floor
     condition = theory.shifted_condition_number(floor=floor, **spectrum)
     ratio = theory.no_clipping_ratio(n_features=n_features, sketch_size=size, condition_number=condition)
+    best = theory.best_iterations(budget, **common, **spectrum)
     return {
         "condition_term": term,
-        "best_iterations": theory.best_iterations(budget, **common, **spectrum),
-        "suggested_iterations": theory.suggested_iterations(budget, **common, **spectrum),
+        "best_iterations": best,
+        "suggested_iterations": math.ceil(best),
         "n_iterations": n_iterations,
         "suggested_sketch_size": theory.suggested_sketch_size(n_iterations=n_iterations, condition_term=term, **common),
         "sketch_size": size,

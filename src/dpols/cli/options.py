@@ -85,8 +85,8 @@ def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:
     """
     from ..algorithms import algorithm
 
-    types = get_type_hints(algorithm(method).plan)
-    names = [name for name in types if name not in ("budget", "n_rows", "n_features", "accounting", "return")]
+    types = get_type_hints(algorithm(method).plan_for)
+    names = [name for name in types if name not in ("given", "return")]
     options: dict[str, Any] = {}
     for pair in pairs or ():
         name, _, text = pair.partition("=")

@@ -95,8 +95,6 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
 def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
     """Return the noise in each coefficient, the verdict on the fit with its reason, and the share of shortened rows."""
     matrix, _ = outcome.row_map.coefficient_map()
-    if prepared.method.evidence is None:
-        return [None] * len(matrix), verdict_of(np.nan, np.nan), 0.0
     constant = outcome.row_map.constant
     evidence = prepared.method.evidence(prepared.plan, outcome.fit, 0, constant)
     with np.errstate(invalid="ignore"):  # a covariance may be infinite

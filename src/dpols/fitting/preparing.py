@@ -64,7 +64,7 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     planned = _plan(request, method, budget, relation, source, bounds)
     if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in planned.method.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
-    arithmetic = _arithmetic(request, method, n_coordinates)
+    arithmetic = _arithmetic(request, n_coordinates)
     prepared = Prepared(request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source)
     if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
         certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
@@ -77,20 +77,15 @@ def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
     )
 
 
-def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arithmetic:
+def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:
     """Settle the arithmetic; what falls back to floating point says so."""
     if request.arithmetic == "float":
         return "float"
-    if not method.exact_form:
-        reason = f"method {method.name!r} has no exact form"
-    elif request.arithmetic == "auto" and n_coordinates > _EXACT_UP_TO:
-        reason = f"{n_coordinates} coefficients are more than the {_EXACT_UP_TO} up to which exact is chosen"
-    else:
+    if request.arithmetic == "exact" or n_coordinates <= _EXACT_UP_TO:
         return "exact"
-    if request.arithmetic == "exact":
-        raise ParameterError(f"arithmetic='exact' is not possible: {reason}; use another method or arithmetic='float'.")
     warn_user(
-        f"arithmetic='auto' falls back to floating point, private in the real-number model only: {reason}. "
+        "arithmetic='auto' falls back to floating point, private in the real-number model only: "
+        f"{n_coordinates} coefficients are more than the {_EXACT_UP_TO} up to which exact is chosen. "
         "Pass arithmetic='float' to accept this, or arithmetic='exact' to insist.",
         ArithmeticWarning,
     )

@@ -15,8 +15,10 @@ from typing import Any
 
 from ..errors import BudgetExceeded, LedgerError, ParameterError
 from ..privacy import (
+    FailureAllowance,
     GaussianRelease,
     Neighbours,
+    OpaqueRelease,
     PrivacyBudget,
     Release,
     epsilon_of,
@@ -316,18 +318,12 @@ def _charge_under(state: State, groups: Groups) -> tuple[Charge, bool]:
 
 def _worst(state: State) -> list[Release]:
     """Return releases that tell as much as all that a ledger can ever release."""
-    from ..privacy import FailureAllowance, OpaqueRelease
-
     if state.closed:
-        return [OpaqueRelease(*_both(state.zero_out_budget))]
+        return [OpaqueRelease(state.zero_out_budget.epsilon, state.zero_out_budget.delta)]
     releases: list[Release] = [GaussianRelease(state.caps.multiplier), FailureAllowance(state.caps.leak)]
     if any(state.caps.black_boxes):
         releases.append(OpaqueRelease(*state.caps.black_boxes))
     return releases
-
-
-def _both(budget: PrivacyBudget) -> tuple[float, float]:
-    return budget.epsilon, budget.delta
 
 
 def _pair(black_boxes: Any) -> tuple[float, float]:

@@ -9,11 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from ..errors import LedgerError
-from ..privacy import (
-    Neighbours,
-    PrivacyBudget,
-    Release,
-)
+from ..privacy import Neighbours, PrivacyBudget, Release
 from ..privacy.filter import Caps, Charge
 from ..privacy.plain import number_from, plain_number, release_from_data, release_to_data
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
@@ -115,13 +111,9 @@ class State:
         """Whether a charge fits beside all earlier ones."""
         if self.closed or math.inf in (charge.gaussian, charge.leak):
             return False
-        epsilon, delta = self.caps.black_boxes
-        return (
-            self.gaussian + Fraction(charge.gaussian) <= 1
-            and self.leak + Fraction(charge.leak) <= 1
-            and self.epsilon + Fraction(charge.epsilon) <= Fraction(epsilon)
-            and self.delta + Fraction(charge.delta) <= Fraction(delta)
-        )
+        epsilon, delta = map(Fraction, self.caps.black_boxes)
+        then = _plus(self, charge)
+        return then.gaussian <= 1 and then.leak <= 1 and then.epsilon <= epsilon and then.delta <= delta
 
 
 def created(budget: PrivacyBudget, neighbours: Neighbours, failure_share: float, caps: Caps) -> Content:
@@ -233,13 +225,8 @@ def _rescaling(before: Caps, now: Caps) -> tuple[Fraction, Fraction]:
 
 
 def _plus(state: State, charge: Charge) -> State:
-    return replace(
-        state,
-        gaussian=state.gaussian + Fraction(charge.gaussian),
-        leak=state.leak + Fraction(charge.leak),
-        epsilon=state.epsilon + Fraction(charge.epsilon),
-        delta=state.delta + Fraction(charge.delta),
-    )
+    sums: dict[str, Any] = {part: getattr(state, part) + Fraction(value) for part, value in asdict(charge).items()}
+    return replace(state, **sums)
 
 
 def _ends(rows: Sequence[Row]) -> dict[int, Content]:

@@ -8,13 +8,16 @@ whole, or put an old copy back: only a head that was noted elsewhere finds that.
 A writer that is killed leaves a journal beside the file. Whoever opens the file next, also to read it, puts it back as
 it was from that journal, which takes the right to write. So every connection asks for that right; where it is not to be
 had, SQLite reads a file without a journal and refuses one with.
+
+SQLite makes an empty file first. While a ledger is created a marker lies beside it, so that an empty file with a marker
+is a creation that was cut short, and one without was emptied later.
 """
 
 import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +60,7 @@ class Store:
         if not self.path.parent.is_dir():
             raise LedgerError(f"the folder of ledger {str(self.path)!r} does not exist; make it first.")
         with self._writing("rwc") as connection:
-            if _tables(connection):
+            if not self._lacks_rows(connection):
                 return False
             connection.execute(f"PRAGMA application_id = {LEDGER_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -86,10 +89,13 @@ class Store:
         if not self.path.exists():
             return True
         with self._errors(), closing(self._connect("rw")) as connection:
-            return not _tables(connection)
+            connection.execute("BEGIN")
+            return self._lacks_rows(connection)
 
     @contextmanager
     def _writing(self, mode: str) -> Iterator[sqlite3.Connection]:
+        if mode == "rwc" and not self.path.exists():
+            self._mark()
         with self._errors(), closing(self._connect(mode)) as connection:
             # Wait until the rows, and the name of a new file, have reached the disk.
             connection.execute("PRAGMA synchronous = EXTRA")
@@ -101,6 +107,29 @@ class Store:
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+        with suppress(OSError):  # the rows are on disk, whatever becomes of the marker
+            self._marker.unlink()
+
+    @property
+    def _marker(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-creating")
+
+    def _mark(self) -> None:
+        try:
+            self._marker.touch()
+        except OSError as error:
+            raise LedgerError(f"ledger {str(self.path)!r} cannot be created there ({error.strerror}).") from None
+
+    def _lacks_rows(self, connection: sqlite3.Connection) -> bool:
+        """Return whether a creation was cut short, in a transaction, during which no other can end."""
+        if int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+            return False
+        if not self._marker.exists():
+            raise LedgerError(
+                f"ledger {str(self.path)!r} has been emptied: what has been spent cannot be known any more, so nothing "
+                "may be released. Put back a copy of it. If it never was a ledger, delete the file and create one."
+            )
+        return True
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         if mode != "rwc" and not self.path.is_file():
@@ -141,7 +170,7 @@ class Store:
             ) from None
 
     def _checked_rows(self, connection: sqlite3.Connection) -> list[Row]:
-        if not _tables(connection):
+        if self._lacks_rows(connection):
             raise LedgerError(
                 f"ledger {str(self.path)!r} is empty: its creation was cut short, and nothing was charged to it. "
                 "Create it again, by 'dpols ledger create' or in Python by BudgetLedger(..., epsilon=..., delta=...)."
@@ -170,10 +199,6 @@ class Store:
             f"ledger {str(self.path)!r} has been changed: {what}. What has been spent cannot be known any more, so "
             "nothing may be released; put back a copy with a head that was noted down."
         )
-
-
-def _tables(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def _append(connection: sqlite3.Connection, rows: list[Row], content: Content) -> Row:

@@ -33,38 +33,8 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
         raise MissingExtraError("matplotlib", "plots") from None
     figure = Figure(figsize=(11.0, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _draw(left, plan, "r_squared")
-    left.axhline(plan.nonprivate_r_squared, color=MUTED, ls="--", lw=1.3)
-    note = {"textcoords": "offset points", "fontsize": 9, "color": MUTED}
-    at = plan.epsilons[-1], plan.nonprivate_r_squared
-    left.annotate("least squares, not private", at, xytext=(0, 5), ha="right", **note)
-    # Fits far worse than a constant would flatten everything else.
-    lowest = min(row.r_squared for row in plan.rows)
-    top = max(plan.nonprivate_r_squared, 0.02)
-    left.set_ylim(max(lowest - 0.05 * top, -0.35 * top), 1.12 * top)
-    for line in left.get_lines():
-        if max(line.get_ydata(), default=0.0) < left.get_ylim()[0]:
-            line.set_label(f"{line.get_label()} (below the picture)")
-    if lowest < 0.0:
-        left.axhline(0.0, color=MUTED, lw=0.8)
-        # Beside the axes, where no curve can strike it through.
-        beside = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
-        left.annotate("a\nconstant", (1.0, 0.0), xytext=(3, 0), ha="left", va="center", **beside, **note)
-    left.set_ylabel("expected R\u00b2 on fresh rows")
-    left.set_title("Accuracy")
-    if any(row.interval_width is not None for row in plan.rows):
-        _draw(right, plan, "interval_width")
-        right.set_yscale("log")
-        if any((row.interval_share or 0.0) < INTERVAL_SHARE for row in plan.rows):
-            place = {"transform": right.transAxes, "ha": "left", "va": "bottom"}
-            few = f"hollow: below {INTERVAL_SHARE:.0%} of slopes have an interval; no point: none has"
-            right.text(0.02, 0.02, few, fontsize=9, color=MUTED, **place)
-    else:
-        why = next((row.no_interval_because for row in plan.rows if row.no_interval_because), "")
-        said = fill(f"no intervals at these epsilons: {why}", 44)
-        right.text(0.5, 0.5, said, ha="center", va="center", color=MUTED, transform=right.transAxes)
-    right.set_ylabel("width, in standard deviations of target per standard deviation of feature")
-    right.set_title("95% intervals of slopes, in fits that pay for them")
+    _draw_accuracy(left, plan)
+    _draw_intervals(right, plan)
     for axes in (left, right):
         axes.set_xscale("log")
         axes.set_xticks(plan.epsilons, [f"{epsilon:g}" for epsilon in plan.epsilons])
@@ -76,14 +46,51 @@ def save_plot(plan: "AccuracyPlan", path: Path) -> None:
         axes.set_axisbelow(True)
         axes.title.set_fontsize(11)
     _level_ticks(right)
-    advised = plan.recommendation.epsilon
-    if advised is not None:
-        left.axvline(advised, color=MUTED, lw=0.9, ls=":")
-        left.set_title(f"Accuracy (recommended: epsilon = {advised:g})", fontsize=11)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=10, frameon=False)
     title = f"What to expect of {plan.n_rows:,} rows with {plan.n_features} features"
     figure.suptitle(f"{title}\n{plan.assumed}".replace("R^2", "R\u00b2"), fontsize=11)
     figure.savefig(path, dpi=150)
+
+
+def _draw_accuracy(axes: Any, plan: "AccuracyPlan") -> None:
+    _draw(axes, plan, "r_squared")
+    axes.axhline(plan.nonprivate_r_squared, color=MUTED, ls="--", lw=1.3)
+    note = {"textcoords": "offset points", "fontsize": 9, "color": MUTED}
+    at = plan.epsilons[-1], plan.nonprivate_r_squared
+    axes.annotate("least squares, not private", at, xytext=(0, 5), ha="right", **note)
+    # Fits far worse than a constant would flatten everything else.
+    lowest = min(row.r_squared for row in plan.rows)
+    top = max(plan.nonprivate_r_squared, 0.02)
+    axes.set_ylim(max(lowest - 0.05 * top, -0.35 * top), 1.12 * top)
+    for line in axes.get_lines():
+        if max(line.get_ydata(), default=0.0) < axes.get_ylim()[0]:
+            line.set_label(f"{line.get_label()} (below the picture)")
+    if lowest < 0.0:
+        axes.axhline(0.0, color=MUTED, lw=0.8)
+        # Beside the axes, where no curve can strike it through.
+        beside = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+        axes.annotate("a\nconstant", (1.0, 0.0), xytext=(3, 0), ha="left", va="center", **beside, **note)
+    axes.set_ylabel("expected R\u00b2 on fresh rows")
+    advised = plan.recommendation.epsilon
+    if advised is not None:
+        axes.axvline(advised, color=MUTED, lw=0.9, ls=":")
+    axes.set_title("Accuracy" if advised is None else f"Accuracy (recommended: epsilon = {advised:g})")
+
+
+def _draw_intervals(axes: Any, plan: "AccuracyPlan") -> None:
+    if any(row.interval_width is not None for row in plan.rows):
+        _draw(axes, plan, "interval_width")
+        axes.set_yscale("log")
+        if any((row.interval_share or 0.0) < INTERVAL_SHARE for row in plan.rows):
+            place = {"transform": axes.transAxes, "ha": "left", "va": "bottom"}
+            few = f"hollow: below {INTERVAL_SHARE:.0%} of slopes have an interval; no point: none has"
+            axes.text(0.02, 0.02, few, fontsize=9, color=MUTED, **place)
+    else:
+        why = next((row.no_interval_because for row in plan.rows if row.no_interval_because), "")
+        said = fill(f"no intervals at these epsilons: {why}", 44)
+        axes.text(0.5, 0.5, said, ha="center", va="center", color=MUTED, transform=axes.transAxes)
+    axes.set_ylabel("width, in standard deviations of target per standard deviation of feature")
+    axes.set_title("95% intervals of slopes, in fits that pay for them")
 
 
 def _draw(axes: Any, plan: "AccuracyPlan", name: str) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..data import ArraySource, BoundedRows, Bounds, Total
 from ..data.source import Kernel
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..linalg import Array as Array
 
 MOST_ROWS = 20_000  # distinct ones
 

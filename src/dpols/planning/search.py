@@ -77,11 +77,9 @@ def required_epsilon(
     samples = question.samples(n)
     least = nonprivate_r_squared(samples[0])
     if goal.r_squared is not None and least < goal.r_squared:
-        reason = (
-            f"no epsilon is enough: even without privacy R^2 is {least:.3f} by what is assumed; lower what is wanted."
-        )
-        if 1.0 - samples[0].residual_share >= goal.r_squared:
-            reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f} on so few rows; use more rows."
+        few = 1.0 - samples[0].residual_share >= goal.r_squared
+        because = "on so few rows; use more rows" if few else "by what is assumed; lower what is wanted"
+        reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f} {because}."
         return Answer("epsilon", None, goal.text, reason, None, (), question.assumed)
 
     def at(value: float) -> PlannedRow:

@@ -5,9 +5,7 @@
 
 from .accountant import delta_of, epsilon_of, log_delta_by_direction, log_delta_of
 from .budget import Neighbours, PrivacyBudget
-from .calibration import least_noise
-from .gaussian import gaussian_delta, gaussian_log_delta, gaussian_multiplier
-from .mixing import mixing_delta, mixing_delta_add, mixing_delta_remove
+from .calibration import gaussian_multiplier, least_noise
 from .releases import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, Release
 
 __all__ = [
@@ -20,13 +18,8 @@ __all__ = [
     "Release",
     "delta_of",
     "epsilon_of",
-    "gaussian_delta",
-    "gaussian_log_delta",
     "gaussian_multiplier",
     "least_noise",
     "log_delta_by_direction",
     "log_delta_of",
-    "mixing_delta",
-    "mixing_delta_add",
-    "mixing_delta_remove",
 ]

@@ -30,6 +30,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..errors import ParameterError
+from .black_boxes import atoms_of
 from .budget import Neighbours
 from .checks import real, require
 from .gap import ComplexArray, complex_gap, gap
@@ -42,7 +43,6 @@ _BEND = math.tan(math.pi / 8.0)
 _NEGLIGIBLE = -42.0
 # Ratios, floors and epsilons beyond this are replaced by it, which only ever raises delta; no square overflows.
 _LARGEST = 1e75
-_MOST_ATOMS = 2000
 # Relative margin on delta that covers the rounding error of the quadrature; results err on the private side.
 _ROUNDING = 1e-9
 
@@ -220,7 +220,7 @@ class _Total:
             add=_Loss(mu_squared, tuple(add for _, add in pairs)),
             failure=failure,
             log_kept=sum(math.log1p(-box.delta) for box in boxes),
-            atoms=_atoms(Counter(min(box.epsilon, 4.0 * _LARGEST) for box in boxes)),
+            atoms=atoms_of(Counter(min(box.epsilon, 4.0 * _LARGEST) for box in boxes)),
         )
 
     def log_delta(self, epsilon: float) -> float:
@@ -266,36 +266,6 @@ def _sketch_pair(half: float, floor: float) -> tuple[_Sketch, _Sketch]:
     # For floors near 1 the rounding of 1 / floor would be felt in log(1 - 1 / floor).
     added = gap(-1.0 / floor) if floor > 3.0 else math.log1p(excess) - 1.0 / floor
     return _Sketch(half, -excess, gap(excess)), _Sketch(half, 1.0 / floor, added)
-
-
-def _atoms(boxes: Counter[float]) -> tuple[tuple[float, float], ...]:
-    """Return (loss, log probability) of all black boxes together, where none gives everything away.
-
-    A black box (e, d) is dominated by a pair that is disjoint with probability d and is randomised response of
-    loss plus or minus e otherwise (Kairouz, Oh and Viswanath, 2017).
-    """
-    atoms = {0.0: 0.0}
-    for epsilon, count in boxes.items():
-        joined: dict[float, float] = {}
-        for ups in range(count + 1):
-            step = (2 * ups - count) * epsilon
-            ways = math.lgamma(count + 1) - math.lgamma(ups + 1) - math.lgamma(count - ups + 1)
-            weight = ways + ups * epsilon - count * float(np.logaddexp(0.0, epsilon))
-            for loss, log_probability in atoms.items():
-                before = joined.get(loss + step, -math.inf)
-                joined[loss + step] = float(np.logaddexp(before, log_probability + weight))
-        atoms = joined if len(joined) <= _MOST_ATOMS else _rounded_up(joined)
-    return tuple(atoms.items())
-
-
-def _rounded_up(atoms: dict[float, float]) -> dict[float, float]:
-    """Return fewer atoms, with losses rounded up to a grid: never below exact."""
-    lowest, grid = min(atoms), 2.0 * (max(atoms) - min(atoms)) / _MOST_ATOMS
-    rounded: dict[float, float] = {}
-    for loss, log_probability in atoms.items():
-        up = lowest + grid * math.ceil((loss - lowest) / grid)
-        rounded[up] = float(np.logaddexp(rounded.get(up, -math.inf), log_probability))
-    return rounded
 
 
 def _log_delta_anywhere(loss: _Loss, swapped: _Loss, epsilon: float) -> float:

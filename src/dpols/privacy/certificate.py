@@ -28,7 +28,7 @@ relative 1e-11.
 Epsilon below 0, which black boxes lead to: D(eps) = 1 - exp(eps) + exp(eps) D'(-eps), with D' of the other direction.
 
 Without Gaussian noise and with few sketch rows the terms fall slowly. For one floor there is then a closed form, the
-difference of two chi-square tails (see `mixing`). For several, one more Gaussian release is charged, as faint as the
+difference of two chi-square tails. For several, one more Gaussian release is charged, as faint as the
 number of terms allows. To release more never costs less, so the bound holds; it is then loose by some per cent.
 """
 
@@ -40,13 +40,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from flint import acb, arb, ctx, fmpq
-from scipy.optimize import brentq
 
 from ..errors import BudgetExceeded, ParameterError
 from .budget import Neighbours, PrivacyBudget
+from .contour import Contour, Terms, contour_through_saddle
 from .releases import FailureAllowance, GaussianRelease, MixingRelease, OpaqueRelease, Release
-
-_Terms = tuple[tuple[float, float], ...]
 
 _CONTOUR = "contour integral"
 _PADDED_CONTOUR = "contour integral, with a faint Gaussian release added"
@@ -55,12 +53,7 @@ _TRIVIAL = "delta is at most 1"
 _NO_LOSS = "no loss exceeds epsilon"
 _FIRST_PRECISION, _LAST_PRECISION = 128, 4096
 _ENOUGH_BITS = 44
-_STEPS_PER_WIDTH = 4.0
-_NEGLIGIBLE = -29.0
-_MOST_NODES = 4096
 _FEW_ROWS = 100
-# How near the contour may come to the singularity: exp(-27), where doubles still tell the two apart.
-_CLOSEST = 27.0
 # Noise beyond this is charged as if it were this, which costs more; doubles can then place the contour.
 _LARGEST_NOISE = 1e70
 
@@ -91,17 +84,6 @@ def certified_delta(
     True
     """
     return _rounded_up(_bound(tuple(releases), epsilon, relation).delta)
-
-
-def certified_log_delta(
-    releases: Iterable[Release], epsilon: float, *, relation: Neighbours = Neighbours.ZERO_OUT
-) -> float:
-    """Return a proved upper bound on log delta; it stays tight where delta itself would underflow."""
-    bound = _bound(tuple(releases), epsilon, relation)
-    if bound.delta == 0:
-        return -math.inf
-    with ctx.workprec(bound.precision_bits):
-        return min(_rounded_up(bound.delta.upper().log()), 0.0)
 
 
 @dataclass(frozen=True)
@@ -225,7 +207,7 @@ class _Loss:
             return self._difference_of_tails(_ball(epsilon)), _TAILS
         if not self.gaussians and not self.removing and _ball(epsilon) >= self._greatest_loss():
             return arb(0), _NO_LOSS
-        contour = _contour(self.mu_squared, self.terms, float(epsilon))
+        contour = contour_through_saddle(self.mu_squared, self.terms, float(epsilon))
         if contour is None:
             return arb(1), _TRIVIAL
         return self._sum_along(contour, _ball(epsilon)), _PADDED_CONTOUR if contour.extra else _CONTOUR
@@ -235,7 +217,7 @@ class _Loss:
         return sum(count * (1.0 / multiplier) * (1.0 / multiplier) for multiplier, count in self.gaussians)
 
     @property
-    def terms(self) -> _Terms:
+    def terms(self) -> Terms:
         """Return (m / 2, a) for each floor."""
         return tuple((0.5 * m, -1.0 / (floor - 1.0) if self.removing else 1.0 / floor) for floor, m in self.sketches)
 
@@ -243,7 +225,7 @@ class _Loss:
         """Return the greatest loss that sketches alone can have when a row is added."""
         return -sum((arb(m) / 2 * (-1 / arb(floor)).log1p() for floor, m in self.sketches), arb(0))
 
-    def _sum_along(self, contour: "_Contour", epsilon: arb) -> arb:
+    def _sum_along(self, contour: Contour, epsilon: arb) -> arb:
         """Return the trapezoidal sum and the bound on its tail."""
         centre, step = arb(contour.centre), arb(contour.step)
         mu_squared = sum(
@@ -273,7 +255,11 @@ class _Loss:
         return (step * total + log_top.exp() / end) / arb.pi()
 
     def _difference_of_tails(self, epsilon: arb) -> arb:
-        """Return D(epsilon) of a single sketch in closed form."""
+        """Return D(epsilon) of a single sketch of m rows and leverage p, with W chi-square of m degrees:
+
+        remove:  P(W > w) - exp(eps) P(W > w / (1 - p)),     w = (eps - (m/2) log(1 - p)) 2 (1 - p) / p
+        add:     P(W < w) - exp(eps) P(W < (1 - p) w),       w = (-(m/2) log(1 - p) - eps) 2 / p
+        """
         ((floor, rows),) = self.sketches
         half, rest = arb(rows) / 2, 1 - 1 / arb(floor)  # rest is 1 - p
         if self.removing:
@@ -285,68 +271,6 @@ class _Loss:
                 return arb(0)
             near, far = (x.gamma_lower(half, regularized=1) for x in (place, place * rest))
         return near - epsilon.exp() * far
-
-
-@dataclass(frozen=True)
-class _Contour:
-    """Where to sum, and what to add to mu squared so that so many nodes are enough. Doubles, which are not trusted."""
-
-    centre: float
-    step: float
-    nodes: int
-    extra: float
-
-
-def _contour(mu_squared: float, terms: _Terms, epsilon: float) -> _Contour | None:
-    """Return a contour through the saddle point, or None where doubles cannot find it."""
-    try:
-        return _placed(mu_squared, terms, epsilon)
-    except (ArithmeticError, ValueError):
-        return None
-
-
-def _placed(mu_squared: float, terms: _Terms, epsilon: float, extra: float = 0.0) -> _Contour:
-    centre = _saddle(mu_squared, terms, epsilon)
-    curvature = mu_squared + centre**-2.0 + (1.0 + centre) ** -2.0
-    curvature += sum(half * (a / (1.0 + a * centre)) ** 2 for half, a in terms)
-    step = 1.0 / (_STEPS_PER_WIDTH * math.sqrt(curvature))
-
-    def log_tail(nodes: int) -> float:
-        s = nodes * step
-        damping = 0.5 * mu_squared * s * s
-        damping += sum(0.5 * half * math.log1p((a * s / (1.0 + a * centre)) ** 2) for half, a in terms)
-        return math.log(centre * (1.0 + centre) / (s * step)) - damping
-
-    if log_tail(_MOST_NODES) > _NEGLIGIBLE and extra == 0.0:
-        extra = -2.0 * (_NEGLIGIBLE - 10.0) / (_MOST_NODES * step) ** 2
-        return _placed(mu_squared + extra, terms, epsilon, extra)
-    few, many = 0, _MOST_NODES
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if log_tail(middle) <= _NEGLIGIBLE else (middle, many)
-    return _Contour(centre, step, many, extra)
-
-
-def _saddle(mu_squared: float, terms: _Terms, epsilon: float) -> float:
-    """Return where K(t) - t epsilon - log t - log(1 + t) is least between 0 and the first singularity."""
-    end = min((-1.0 / a for _, a in terms if a < 0.0), default=math.inf)
-
-    def place(v: float) -> float:
-        return math.exp(v) if end == math.inf else end / (1.0 + math.exp(-v))
-
-    def slope(v: float) -> float:
-        t = place(v)
-        value = mu_squared * (t + 0.5) - epsilon - 1.0 / t - 1.0 / (1.0 + t)
-        return value + sum(half * (a * a * t / (1.0 + a * t) - a - math.log1p(-a)) for half, a in terms)
-
-    low, high, stride = -1.0, 1.0, 2.0
-    if end < math.inf and slope(_CLOSEST) < 0.0:
-        return place(_CLOSEST)
-    while slope(low) > 0.0:
-        low, high, stride = low - stride, low, 2.0 * stride
-    while slope(high) < 0.0:
-        low, high, stride = high, high + stride, 2.0 * stride
-    return place(float(brentq(slope, low, high, xtol=1e-5, rtol=1e-12)))
 
 
 def _ball(value: Fraction) -> arb:

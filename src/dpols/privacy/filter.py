@@ -28,8 +28,8 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 from ..errors import ParameterError
 from .accountant import log_delta_of
 from .budget import PrivacyBudget
+from .calibration import gaussian_multiplier
 from .checks import real, require
-from .gaussian import gaussian_multiplier
 from .releases import FailureAllowance, GaussianRelease, OpaqueRelease, Release
 
 Array = np.ndarray[Any, np.dtype[Any]]

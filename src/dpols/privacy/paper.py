@@ -12,30 +12,13 @@ from collections.abc import Callable
 
 from scipy.optimize import minimize_scalar
 
-from ..errors import CalibrationError, ParameterError
+from ..errors import CalibrationError
 from .budget import PrivacyBudget
+from .calibration import gaussian_multiplier
 from .gap import gap
-from .gaussian import gaussian_multiplier
 from .search import least_passing
 
 _SMALLEST_FLOOR = 2.5
-
-
-def mixing_renyi(alpha: float, rows: int, floor: float) -> float:
-    """Return phi(alpha; rows, floor), the Renyi divergence of a sketch at an order 1 < alpha < floor."""
-    if not 1.0 < alpha < floor:
-        raise ParameterError(f"alpha={alpha!r} must lie strictly between 1 and the floor {floor!r}.")
-    return _mixing_renyi((alpha - 1.0) / (floor - 1.0), rows, floor)
-
-
-def gaussian_renyi(alpha: float, multiplier: float) -> float:
-    """Return the Renyi divergence of a Gaussian release at order alpha."""
-    return alpha / (2.0 * multiplier**2)
-
-
-def renyi_to_epsilon(divergence: float, alpha: float, delta: float) -> float:
-    """Return the epsilon that a Renyi divergence at order alpha implies at ``delta`` (Canonne et al., Prop. 12)."""
-    return _renyi_to_epsilon(divergence, alpha - 1.0, delta)
 
 
 def concentrated_multiplier(budget: PrivacyBudget) -> float:
@@ -65,14 +48,6 @@ def mixing_epsilon(rows: int, floor: float, delta: float, *, eigenvalue_noise: f
     """
     share = delta / parts
     return math.sqrt(2.0 * math.log(1.25 / share)) / eigenvalue_noise + mixing_renyi_epsilon(rows, floor, share)
-
-
-def mixing_epsilon_bound(rows: int, floor: float, delta: float) -> float:
-    """Return the closed-form bound on eps~ at eigenvalue noise floor / sqrt(rows).
-
-    It does not hold for a few dozen rows or a floor near 5/2; use `mixing_epsilon` there.
-    """
-    return rows / (2.0 * floor**2) + 2.0 * math.sqrt(2.0 * rows * math.log(4.0 / delta)) / floor
 
 
 def mixing_floor(budget: PrivacyBudget, *, sketch_size: int, sketches: int = 1, parts: int = 3) -> float:
@@ -133,13 +108,13 @@ def eigenvalue_margin(delta: float, failure_probability: float, *, parts: int = 
 
 
 def _mixing_renyi(share: float, rows: int, floor: float) -> float:
-    """Return phi at alpha = 1 + share (floor - 1), as a sum of positive terms."""
+    """Return phi, the Renyi divergence of a sketch, at alpha = 1 + share (floor - 1), as a sum of positive terms."""
     excess = 1.0 / (floor - 1.0)
     return 0.5 * rows * (gap(excess) + excess * gap(-share) / share)
 
 
 def _renyi_to_epsilon(divergence: float, order: float, delta: float) -> float:
-    """Return epsilon for the order alpha = 1 + order."""
+    """Return the epsilon that a Renyi divergence at alpha = 1 + order implies (Canonne et al., Proposition 12)."""
     return divergence - math.log1p(1.0 / order) - (math.log1p(order) + math.log(delta)) / order
 
 

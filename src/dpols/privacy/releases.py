@@ -6,6 +6,8 @@ A tuple of these is what a plan releases and what a run records. The accountant 
 import math
 from dataclasses import dataclass
 
+from scipy.special import ndtr
+
 from .checks import real, require
 
 _MOST_ROWS = 2**53
@@ -51,6 +53,11 @@ class FailureAllowance:
     def __post_init__(self) -> None:
         object.__setattr__(self, "probability", real("probability", self.probability))
         require(0.0 <= self.probability <= 1.0, "probability", self.probability, "lie in [0, 1]")
+
+    @classmethod
+    def beyond(cls, margin: float) -> "FailureAllowance":
+        """Return the event that Gaussian noise exceeds so many of its standard deviations."""
+        return cls(float(ndtr(-margin)))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ..errors import CalibrationError
 from .budget import PrivacyBudget
 
 _TOLERANCE = 1e-13
+_HIGHEST = 1e60
 # Relative margin on delta that covers the rounding errors of the delta that is searched; a little more than that of
 # `epsilon_of`, whose answer for calibrated noise then never exceeds the budget.
 _ROUNDING = 2e-9
@@ -47,18 +48,18 @@ def least_passing(excess: Callable[[float], float], *, start: float, highest: fl
     return math.exp(high)
 
 
-def least_noise_for(
-    log_delta_at: Callable[[float], float], budget: PrivacyBudget, *, start: float = 1.0, highest: float = 1e60
-) -> float:
+def least_noise_for(log_delta_at: Callable[[float], float], budget: PrivacyBudget, *, start: float = 1.0) -> float:
     """Return the least positive x with ``log_delta_at(x)`` at most the log of the budget's delta.
 
     ``log_delta_at`` must not increase in x. The answer meets the budget and exceeds the exact solution by at most a
-    relative 1e-8; where no x up to ``highest`` meets the budget, CalibrationError is raised.
+    relative 1e-8; where no x up to 1e60 meets the budget, CalibrationError is raised.
     """
     target = math.log(budget.delta) - _ROUNDING
-    noise = least_passing(lambda x: log_delta_at(x) - target, start=start, highest=highest)
+    noise = least_passing(lambda x: log_delta_at(x) - target, start=start, highest=_HIGHEST)
     if noise == math.inf:
-        raise CalibrationError(f"no noise up to {highest:.3g} meets {budget}. Raise epsilon or delta, or release less.")
+        raise CalibrationError(
+            f"no noise up to {_HIGHEST:.3g} meets {budget}. Raise epsilon or delta, or release less."
+        )
     if noise == 0.0:
-        raise CalibrationError(f"{budget} is met by any noise down to {1 / highest:.3g}; lower the budget.")
+        raise CalibrationError(f"{budget} is met by any noise down to {1 / _HIGHEST:.3g}; lower the budget.")
     return noise

@@ -25,8 +25,8 @@ from ..algorithms.options import share as checked_share
 from ..errors import BudgetExceeded, CalibrationError
 from ..privacy.accountant import epsilon_of, log_delta_of
 from ..privacy.budget import Neighbours, PrivacyBudget
+from ..privacy.calibration import gaussian_multiplier
 from ..privacy.certificate import certify
-from ..privacy.gaussian import gaussian_multiplier
 from ..privacy.releases import GaussianRelease
 from ..privacy.search import least_noise_for
 

@@ -24,7 +24,7 @@ from ..algorithms.options import plan_inputs, share
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
-from ..privacy.gaussian import gaussian_multiplier
+from ..privacy.calibration import gaussian_multiplier
 from ..privacy.releases import GaussianRelease
 from ..randomness import Bits
 from ..statistics import clipped_gradient_and_squares, counts_and_moments, gram

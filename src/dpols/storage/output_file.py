@@ -7,7 +7,7 @@ from ..errors import ParameterError
 
 LEDGER_ID = 0x44504C47  # "DPLG", by which SQLite files tell what they are
 _SQLITE, _ID_AT = b"SQLite format 3\0", 68
-_BESIDE_A_LEDGER = ("-journal", "-wal", "-shm")  # what SQLite keeps there for a while
+_BESIDE_A_LEDGER = ("-journal", "-wal", "-shm", "-creating")  # what SQLite or a ledger keeps there for a while
 
 
 def check_replaceable(path: Path, name: str) -> None:

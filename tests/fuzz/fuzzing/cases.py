@@ -199,8 +199,8 @@ _shared = {
 
 
 def _parameters(method: Any) -> st.SearchStrategy[dict[str, Any]]:
-    plan = inspect.signature(ALGORITHMS[method].plan).parameters if method in ALGORITHMS else {"n_iterations": None}
-    names = [name for name in plan if name not in ("budget", "n_rows", "n_features", "accounting")]
+    plan = inspect.signature(ALGORITHMS[method].plan_for).parameters if method in ALGORITHMS else {"n_iterations": None}
+    names = [name for name in plan if name != "given"]
     mappings = st.dictionaries(st.sampled_from((*names, "unknown")), st.sampled_from(_OPTION_VALUES), max_size=3)
     odd_mappings = st.sampled_from([3, "ab", [("n_iterations", 2)], {1: 2}])
     return st.fixed_dictionaries(

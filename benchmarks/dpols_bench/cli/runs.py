@@ -1,0 +1,54 @@
+"""Options and parts that the commands share which run for long and can be stopped and run again."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpols.cli.console import progress as watched
+
+Jobs = Annotated[int, typer.Option(help="Processes; 0 for all cores.")]
+Folder = Annotated[Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")]
+SixEpsilons = Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")]
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file where a folder is to be."""
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"--out {str(out)!r} is a file; name a folder.")
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[Any], None]]:
+    """Show a bar with the time left, on a terminal only."""
+    if not watched.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+
+    columns = (
+        BarColumn(bar_width=16),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("left:"),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+    )
+    with Progress(*columns, console=watched, speed_estimate_period=600.0) as bar:
+        task = bar.add_task("Starting", total=None)
+
+        def show(step: Any) -> None:
+            bar.update(task, description=step.what, completed=step.done, total=step.total)
+
+        yield show
