@@ -106,3 +106,12 @@ def test_a_column_that_is_there_twice_is_refused(dpols, tmp_path):
     done = dpols("fit", "visits.csv", *asked, "--unit", "who", "--max-rows-per-unit", 1)
     assert done.code == 2
     assert "unique" in done.err
+
+
+def test_a_unit_that_is_also_a_feature_is_refused(dpols, tmp_path):
+    (tmp_path / "visits.csv").write_text("who,x,y\n1,1,1\n2,0,1\n")
+    (tmp_path / "bounds.toml").write_text(TARGET + X + X.replace("x", "who"))
+    asked = ("--target", "y", "--epsilon", 1, "--delta", "1e-6", "--bounds", "bounds.toml", "--out", "model.json")
+    done = dpols("fit", "visits.csv", *asked, "--unit", "who", "--max-rows-per-unit", 1)
+    assert done.code == 2
+    assert "--unit 'who' is also a feature" in done.err

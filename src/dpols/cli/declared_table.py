@@ -53,10 +53,11 @@ def declared_table(
             "--features and --bounds both list columns; delete the tables of others in the bounds file."
         )
     columns = feature_columns(data, target, features, unit) if declared is None else list(declared.raw_columns)
-    if target in columns:
-        raise BoundsError(
-            f"--target {target!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
-        )
+    for option, name in (("--target", target), ("--unit", unit)):
+        if name in columns:
+            raise BoundsError(
+                f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
+            )
     bounds = _bounds(data, ways, target, columns, declared)
     return DeclaredTable(data, target, columns, declared, bounds, unit, fit_intercept)
 
