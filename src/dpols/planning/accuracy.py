@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithms import algorithm
 from ..errors import DpolsError, ParameterError
 from .question import Assumptions, Progress, Question
-from .rows import Sample
+from .samples import Sample
 from .simulation import PlannedRow
 
 METHODS = ("whitened", "ihm", "adassp", "dp-gd")

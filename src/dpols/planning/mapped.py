@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from ..feature_map import CategoricalColumn, FeatureMap
 from ..randomness import Bits, standard_normal
-from .rows import Array, RepeatedRows, Sample, distinct
+from .samples import Array, RepeatedRows, Sample, distinct
 from .shapes import REACH, Shape, correlation_matrix, log_spaced, target_range, target_within
 
 

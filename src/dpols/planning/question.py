@@ -10,7 +10,7 @@ from ..feature_map import FeatureMap
 from ..privacy import Neighbours, PrivacyBudget
 from ..privacy.budget import budget_for
 from .mapped import MappedShape
-from .rows import Sample
+from .samples import Sample
 from .shapes import PublicTable, Shape, samples_of, whole
 from .shapes import public_table as read_public_table
 from .simulation import PlannedRow, planned_row

@@ -13,7 +13,7 @@ from ..errors import DataError, ParameterError
 from ..feature_map import FeatureMap
 from ..feature_map.source import mapped_source
 from ..randomness import Bits, standard_normal, streams
-from .rows import MOST_ROWS, Array, RepeatedRows, Sample, distinct
+from .samples import MOST_ROWS, Array, RepeatedRows, Sample, distinct
 
 REACH = 3.0  # standard deviations to either side that bounds without slack have room for
 

@@ -17,7 +17,7 @@ from ..privacy import Neighbours, PrivacyBudget
 from ..randomness import Bits, streams
 from ..side_releases import one_step
 from ..side_releases.side_plan import plan_fit
-from .rows import Array, Sample
+from .samples import Array, Sample
 
 # As many residuals are kept at once as there are distinct rows times trials.
 _TRIALS_AT_ONCE = 64

@@ -6,7 +6,7 @@ import pytest
 from dpols import Bounds
 from dpols.algorithms import algorithm
 from dpols.data import ArraySource, BoundedRows
-from dpols.planning.rows import MOST_ROWS, RepeatedRows, distinct
+from dpols.planning.samples import MOST_ROWS, RepeatedRows, distinct
 from dpols.planning.shapes import REACH, Shape, correlation_matrix, public_table, target_within
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
