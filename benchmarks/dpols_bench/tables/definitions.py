@@ -22,6 +22,7 @@ class Table:
     target_range: Range
     numeric: dict[str, Range]
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # levels; the first is the reference
+    tuned_on: bool = False  # whether constants of the default were chosen on it; the others are held out
 
     @property
     def name(self) -> str:
@@ -43,5 +44,4 @@ def _tuples(columns: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 TABLES = tuple(_listed())
-# Tables that constants of the default were chosen on; the others are held out.
-TUNED_ON = tuple(row.item for row in TABLES[::2])
+TUNED_ON = tuple(row.item for row in TABLES if row.tuned_on)
