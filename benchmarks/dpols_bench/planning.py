@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpols.data import Bounds
-from dpols.planning.rows import RepeatedRows, Sample
+from dpols.planning.samples import RepeatedRows, Sample
 from dpols.planning.simulation import simulated_errors
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import standard_normal, streams

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpols.data import Bounds
-from dpols.planning.rows import Array, RepeatedRows, Sample
+from dpols.planning.samples import Array, RepeatedRows, Sample
 from dpols.planning.shapes import target_within
 from dpols.randomness import Bits, standard_normal
 
