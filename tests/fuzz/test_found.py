@@ -12,8 +12,17 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dpols import Bounds, BudgetLedger, PrivacyReport, PrivateLinearRegression, randomness, release_sketch
+from dpols import (
+    Bounds,
+    BudgetLedger,
+    NumericColumn,
+    PrivacyReport,
+    PrivateLinearRegression,
+    randomness,
+    release_sketch,
+)
 from dpols.algorithms import ALGORITHMS, algorithm, planned_epsilon
+from dpols.cli.bounds_file import read_feature_map
 from dpols.data.files import column_types, read
 from dpols.errors import (
     BadRowsError,
@@ -490,3 +499,31 @@ def test_ledger_rows_that_nobody_wrote_are_refused_although_their_chain_holds(ro
     Store(tmp_path / "ledger").append(lambda rows: row)
     with pytest.raises(LedgerError, match="cannot read"):
         BudgetLedger(tmp_path / "ledger")
+
+
+@pytest.mark.parametrize("field", ["low", "missing", "degree", "centre", "unknown", "drop_first", "categories"])
+def test_a_number_too_long_to_be_printed_in_a_bounds_file(tmp_path, field):
+    long = "0x" + 5000 * "f"
+    value = f"[{long}]" if field == "categories" else long
+    ends = "" if field == "low" else "low = 0\n"
+    (tmp_path / "bounds.toml").write_text(
+        f"[target]\nlow = 0\nhigh = 1\n[features.x]\n{ends}high = 1\n{field} = {value}\n"
+    )
+    with pytest.raises(BoundsError, match=r"\[features.x\] has a whole number beyond the range of doubles"):
+        read_feature_map(tmp_path / "bounds.toml")
+
+
+def test_a_number_too_long_to_be_printed_in_a_column():
+    for name in ("high", "missing"):
+        with pytest.raises(BoundsError, match="beyond the range of doubles"):
+            NumericColumn(**{"low": 0.0, "high": 1.0, name: 10**5000})
+
+
+def test_a_ledger_of_which_sqlite_quotes_damaged_bytes(tmp_path):
+    path = tmp_path / "budget.ledger"
+    BudgetLedger(path, epsilon=1.0, delta=1e-6)
+    content = path.read_bytes()
+    assert content.count(b"CREATE TABLE history") == 1
+    path.write_bytes(content.replace(b"CREATE TABLE history", b"CREATE TABLE hi\xe9tory"))
+    with pytest.raises(LedgerError, match=r"damaged|cannot be used|not a dpols ledger"):
+        BudgetLedger(path).state()

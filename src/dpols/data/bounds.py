@@ -328,7 +328,9 @@ def checked_interval(name: str, pair: object, *, smallest: float = _SMALLEST, la
     """Return a pair of finite, rising numbers of usable size."""
     try:
         low, high = (as_float(value) for value in pair)  # type: ignore[attr-defined]
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:  # the number may be too long to be printed
+        raise BoundsError(f"{name} has a number beyond the range of doubles; both limits must be finite.") from None
+    except (TypeError, ValueError):
         raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
         raise BoundsError(f"{name}={pair!r} must be finite.")

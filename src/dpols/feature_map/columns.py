@@ -181,7 +181,9 @@ _FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
 def _number(name: str, value: Any) -> float:
     try:
         number = as_float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:  # the number may be too long to be printed
+        raise BoundsError(f"{name} is beyond the range of doubles; it must be a finite number.") from None
+    except (TypeError, ValueError):
         raise BoundsError(f"{name}={value!r} must be a number.") from None
     if isinstance(value, str) or not math.isfinite(number):
         raise BoundsError(f"{name}={value!r} must be a finite number.")

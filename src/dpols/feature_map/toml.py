@@ -27,6 +27,7 @@ def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
     unknown = sorted(set(document) - {"target", "features", "interactions"})
     if unknown:
         raise BoundsError(f"has {unknown[0]!r}; it may have [target], [features.NAME] and interactions only.")
+    _refuse_long(document)
     features = document.get("features")
     if not (isinstance(features, dict) and features):
         raise BoundsError(
@@ -96,12 +97,24 @@ def _limits(where: str, table: Any, allowed: tuple[str, ...]) -> tuple[float, fl
     return low, high
 
 
+def _refuse_long(document: Mapping[str, Any]) -> None:
+    """Refuse whole numbers beyond the range of doubles, which may be too long to be printed."""
+    left: list[tuple[str, str, Any]] = [("", "", document)]
+    while left:
+        where, name, value = left.pop()
+        if isinstance(value, dict):
+            inner = ".".join(part for part in (where, name) if part)
+            left += [(inner, toml_key(key), inside) for key, inside in value.items()]
+        elif isinstance(value, list):
+            left += [(where, name, inside) for inside in value]
+        elif isinstance(value, int) and abs(value) > sys.float_info.max:
+            raise BoundsError(f"[{where}] has a whole number beyond the range of doubles in {name}.")
+
+
 def _number(where: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         found = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
         raise BoundsError(f"[{where}] has {name} = {found}; it must be a number.")
-    if isinstance(value, int) and abs(value) > sys.float_info.max:  # may be too long to be printed
-        raise BoundsError(f"[{where}] has a whole number beyond the range of doubles in {name}.")
     return float(value)
 
 

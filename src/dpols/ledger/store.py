@@ -157,6 +157,10 @@ class Store:
     def _errors(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError:  # what SQLite says of a damaged file may quote bytes of it
+            raise LedgerError(
+                f"ledger {str(self.path)!r} is damaged, so nothing may be released. Put back a copy of it."
+            ) from None
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") in _NEEDS_RECOVERY:
                 raise LedgerError(
