@@ -195,17 +195,17 @@ TOO_MANY = {
 
 @pytest.mark.parametrize("case", TOO_MANY)
 def test_too_many_terms_are_refused_before_they_are_made(case):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ParameterError, match="more than 100000 products"):
         translated(TOO_MANY[case], BOUNDS)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 4.0  # far less than to make them
 
 
 def test_products_of_many_categories_are_coded_in_no_time():
     cells = ":".join(f"C(r{i}, levels=['x', 'y'])" for i in range(8))
-    start = time.perf_counter()
+    start = time.process_time()
     made = translated(f"y ~ {cells} + a:{cells} + h + h:{cells}", BOUNDS)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 20.0  # minutes, if each product were compared with all others
     assert len(made.feature_map.names) == 255 + 256 + 256
 
 
