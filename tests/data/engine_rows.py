@@ -45,10 +45,11 @@ def row_groups(frame, folder):
         frame.iloc[start:stop].to_parquet(folder / f"{number}.parquet", index=False, row_group_size=300)
 
 
-def model(arithmetic="exact", **changes):
+def model(arithmetic="exact", method="ihm", **changes):
     """A model whose fit makes few passes."""
-    few = {"options": {"n_iterations": 3}} if changes.get("method", "whitened") == "whitened" else {}
-    return PrivateLinearRegression(2.0, 1e-6, BOUNDS, arithmetic=arithmetic, random_state=7, **few, **changes)
+    few = {"ihm": {"n_iterations": 2}, "whitened": {"n_iterations": 3}, "dp-gd": {"n_iterations": 3}}.get(method)
+    changes = {"arithmetic": arithmetic, "method": method, "options": few, **changes}
+    return PrivateLinearRegression(2.0, 1e-6, BOUNDS, random_state=7, **changes)
 
 
 def fitted(*data, arithmetic="exact", **changes):
