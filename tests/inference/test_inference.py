@@ -26,6 +26,7 @@ def made_up(residual=(1.0, 0.0), total=(2.0, 0.0), **more):
     parts = {
         "names": ("a", "b"),
         "n_rows": 10_000,
+        "rows_used": 10_000.0,
         "intercept": True,
         "estimate": np.array([1.0, -2.0]),
         "privacy_covariance": np.diag([4.0, 9.0]),
@@ -197,6 +198,8 @@ def test_combinations_have_the_variance_of_the_definition():
     np.testing.assert_allclose(
         found.conf_int(0.05, target="data")[0], 1.0 + 1.959964 * 2.0 * np.array([-1, 1]), rtol=1e-6
     )
+    np.testing.assert_allclose(found.covariance("data"), np.diag([4.0, 9.0]))
+    np.testing.assert_allclose(found.covariance(), np.diag([16.0, 25.0]))
     sure, unsure = made_up((1.0, 1e-6)), made_up((1.0, 0.5))
     assert np.diff(unsure.conf_int())[0] > 1.02 * np.diff(sure.conf_int())[0]  # Student's quantile
     assert np.isnan(made_up((1.0, 2.0)).conf_int()).all()  # a variance that is noise for the most part
@@ -316,6 +319,7 @@ def test_a_direction_that_is_unsure_takes_only_intervals_that_depend_on_it():
         assert list(np.isnan(found.standard_errors(target))) == [True, False, False]
         assert list(np.isnan(found.p_values(target))) == [True, False, False]
         assert found.why_empty(target)[0].startswith("x0: along some direction")
+        assert np.isnan(found.covariance(target)).sum() == 5
     weights = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.01, 1.0, 0.0], [0.05, 1.0, 0.0]])
     stderr, _ = found.of_combinations(weights, target="data")
     assert list(np.isnan(stderr)) == [True, False, False, True]
