@@ -96,8 +96,8 @@ BUGS = (
         "counts of gradient lengths",
         Edit(
             "algorithms/whitened.py",
-            "        path.choose(counts, choices[step], edges, known.used)\n",
-            "        path.choose(exact_counts.value * exact_counts.step, choices[step], edges, known.used)\n",
+            "        path.choose(counts, choices[step], known.used)\n",
+            "        path.choose(exact_counts.value * exact_counts.step, choices[step], known.used)\n",
         ),
     ),
     Bug(
