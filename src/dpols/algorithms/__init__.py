@@ -4,7 +4,18 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ParameterError
-from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
+from . import (
+    adassp,
+    boosted_adassp,
+    dp_gd,
+    ihm,
+    ihm_adaptive,
+    linmix,
+    linmix_dynamic,
+    sheffet,
+    whitened,
+    whitened_inference,
+)
 from .base import (
     Algorithm,
     Evidence,
@@ -36,6 +47,7 @@ def _row(method: ModuleType, name: str, title: str, reference: str, **more: Any)
 
 _ROWS = (
     _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md"),
+    _row(whitened_inference, "whitened-inference", "Whitened least squares with intervals", "docs/proofs/inference.md"),
     _row(ihm, "ihm", "Iterative Hessian mixing", f"{_IHM_PAPER}, Algorithm 1", inconsistent=_CLIPS),
     _row(
         ihm_adaptive,
@@ -85,6 +97,20 @@ _ROWS = (
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 
 
+_WITH_INTERVALS = {"whitened": "whitened-inference", "whitened-inference": "whitened-inference"}
+
+
+def with_intervals(name: str) -> str:
+    """Return the method that fits with intervals where this one is asked for."""
+    algorithm(name)
+    if name not in _WITH_INTERVALS:
+        raise ParameterError(
+            f'method={name!r} has no intervals: inference goes with method="whitened", whose closing step has noise of '
+            "known covariance. Use that method, or leave inference out."
+        )
+    return _WITH_INTERVALS[name]
+
+
 def algorithm(name: str) -> Algorithm:
     """Return the row of the table for a method's name."""
     if name not in ALGORITHMS:
@@ -105,4 +131,5 @@ __all__ = [
     "names_of",
     "planned_epsilon",
     "spent_epsilon",
+    "with_intervals",
 ]

@@ -59,6 +59,6 @@ class Path:
         return level_of(counts, self.edges, multiplier, margin, allowed, used, most, self.public.n_rows)
 
     def first_level(self, counts: Array, multiplier: float, used: Array, mu: float) -> Array:
-        """Return the limit that the first counts choose."""
-        level = self.level(counts, multiplier, 1.0, used, mu)
-        return np.maximum(np.maximum(_LOWEST * self.size, level), SMALLEST)
+        """Return the limit that the first counts choose; before it is raised to the lowest one, it is the scale."""
+        self.scale = np.maximum(self.level(counts, multiplier, 1.0, used, mu), SMALLEST)
+        return np.maximum(_LOWEST * self.size, self.scale)

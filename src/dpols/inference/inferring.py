@@ -42,8 +42,8 @@ class Inferring:
     ) -> PredictionInterval:
         """Return for each row mean, standard error, lower and upper limit of a new "observation" or of the "mean".
 
-        Limits for an observation take errors to be normal. The mean is that of the estimates in ``summary``, not of
-        ``coef_``. Where the released values support no interval, limits are nan and an InferenceWarning says why.
+        Limits for an observation take errors to be normal and of one variance. Where the released values support no
+        interval, limits are nan and an InferenceWarning says why.
         """
         inference = self._asked_for()
         found = inference.predict_interval(self._features(X), alpha=alpha, of=of, target=target)

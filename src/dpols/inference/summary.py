@@ -21,29 +21,25 @@ _WIDTH = 80
 _NAME = 20
 _NUMBER = 10
 _ERRORS = {
-    "population": "privacy noise and sampling noise; classical, not robust",
-    "data": "privacy noise only",
+    "HC1": "privacy noise and sampling noise; robust (HC1)",
+    "nonrobust": "privacy noise and sampling noise; classical (nonrobust)",
+    "cluster": "privacy noise and sampling noise; clustered by unit",
 }
-_FOR = {
-    "population": (
-        "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and "
-        "errors have the same variance everywhere: they hold privacy noise and sampling noise."
-    ),
-    "data": (
-        "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
-        "sampling noise."
-    ),
+_IF = {
+    "HC1": "if rows are independent; variances may differ",
+    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "cluster": "if units are independent; rows of one unit need not be",
 }
+_FOR_DATA = (
+    "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
+    "sampling noise."
+)
 _BOUNDED = (
     "Those of R-squared and of the residual variance are for these very rows. All are about rows clipped to the "
     "declared bounds: intervals do not account for values clipped at the bounds."
 )
 _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."
-)
-_STEP = (
-    "coef is one noisy Newton step from the fitted coefficients, which undoes the regularisation that coef_ and "
-    "predict keep, and is what predict_interval uses; see docs/inference.md."
 )
 _NOT_ASKED = (
     "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
@@ -165,7 +161,7 @@ def summarise(
     ]
     if inference is not None:
         facts += [
-            ("Std errors", "none" if np.isnan(inference.standard_errors(target)).all() else _ERRORS[target]),
+            ("Std errors", _errors(inference, target)),
             ("R-squared", _fact(inference.r_squared(alpha), alpha)),
             ("Residual variance", _fact(inference.residual_variance.with_limits(alpha), alpha)),
         ]
@@ -178,22 +174,22 @@ def summarise(
         rows = _rows(inference, alpha, target)
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
         empty += on_powers(inference.names, inference.why_empty(target))
-        notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP, *_difference(report, inference))
+        notes = (*empty, _COLUMNS, _intervals_are_for(inference, target), *inference.assumptions, _BOUNDED)
     return Summary(alpha, target, rows, tuple(facts), report.alarm, report.cautions, notes)
 
 
-def _difference(report: PrivacyReport, inference: Inference) -> tuple[str, ...]:
-    """Say how far the coefficients that predictions use are from the estimates, where that can be said."""
-    noise = inference.standard_errors("data")
-    fitted = np.array([c.value for c in report.coefficients])
-    if fitted.shape != noise.shape or np.isnan(noise).all():
-        return ()
-    far = np.abs(fitted - inference.estimate) / noise
-    most = int(np.nanargmax(far))
+def _errors(inference: Inference, target: Target) -> str:
+    if np.isnan(inference.standard_errors(target)).all():
+        return "none"
+    return "privacy noise only" if target == "data" else _ERRORS[inference.cov_type]
+
+
+def _intervals_are_for(inference: Inference, target: Target) -> str:
+    if target == "data":
+        return _FOR_DATA
     return (
-        "Predictions, and the coefficients in the model and in its report, are those of the fit, with regularisation. "
-        f"They are within {far[most]:.2g} privacy std errors of coef; furthest is {inference.names[most]}, "
-        f"{fitted[most]:.5g} for {inference.estimate[most]:.5g} here.",
+        f"Intervals of coefficients are for the population that the rows are a sample of, {_IF[inference.cov_type]}. "
+        "They hold privacy noise and sampling noise."
     )
 
 

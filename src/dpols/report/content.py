@@ -143,9 +143,6 @@ def _outcome(report: Any) -> tuple[Part, ...]:
     return (
         Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
         *report.estimate_notes,
-        "Coefficients that predictions use, which keep the regularisation of the fit:",
-        table,
-        report.noise_meaning,
         verdict,
     )
 
