@@ -178,12 +178,18 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
-            outcome = carry_out(prepared, self.random_state, ledger, witness)
+            self.feature_map_ = request.feature_map
+            outcome, self.privacy_report_ = carry_out(
+                prepared,
+                self.random_state,
+                ledger,
+                witness,
+                describe=lambda outcome: report_of(prepared, outcome, self._names()),
+            )
             released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
-            self.feature_map_, self.target_range_ = request.feature_map, outcome.row_map.target
+            self.target_range_, self.ledger_entry_ = outcome.row_map.target, outcome.entry
             self.inference_ = inference_of(prepared, outcome, self._names())
-            self.privacy_report_, self.ledger_entry_ = report_of(prepared, outcome, self._names()), outcome.entry
         return self
 
     def predict(self, X: Any, *, raw: bool = False) -> np.ndarray[Any, np.dtype[Any]]:

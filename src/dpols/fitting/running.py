@@ -4,7 +4,7 @@ A ledger holds what the plan may release before that, and gives it back only whe
 release.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
+from ..report import PrivacyReport
 from ..report.charge import charge_of_fit
 from ..side_releases import one_step
 from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
@@ -46,8 +47,12 @@ def carry_out(
     random_state: Any = None,
     ledger: BudgetLedger | None = None,
     witness: Witness | None = None,
-) -> Outcome:
+    *,
+    describe: Callable[[Outcome], PrivacyReport],
+) -> tuple[Outcome, PrivacyReport]:
     """Run a prepared fit, and return what it released only if its recorded releases are within the budget.
+
+    The ledger keeps the hash of the report that ``describe`` gives of it.
 
     A ledger is charged first, also for a seeded fit, whose noise others may not be able to remove. The ``witness``
     knows afterwards whether anything was released, also where the fit failed.
@@ -56,14 +61,16 @@ def carry_out(
     bits = seen.watch(streams(random_state, 1))
     what = _what(prepared, seeded=bits[0].seeded)
     with held(ledger, [prepared.releases], what=what, released=lambda: seen.released) as hold:
-        outcome = _run(prepared, bits)
+        outcome = replace(_run(prepared, bits), entry=hold.entry)
         planned = prepared.beside.releases
         if ledger is not None and not (outcome.beside == planned and follows(prepared.plan, outcome.fit)):
             raise BudgetExceeded(
                 "the recorded releases are not those that the ledger was charged for; nothing is returned. Please "
                 "report this as a bug of dpols."
             )
-    return replace(outcome, entry=hold.entry)
+        report = describe(outcome)
+        hold.report = report.digest
+    return replace(outcome, entry=hold.entry), report
 
 
 def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
