@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .data import Bounds, RowSource, open_rows
+from .data.bounds import ReadFromData
 from .data.kinds import refuse_unread
 from .data.opening import column_names, rows_to_predict, targets_to_score
 from .data.threads import one_blas_thread
@@ -253,7 +254,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method, feature_map=feature_map
         )
         model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
-        model.inference_, model.target_range_ = inference, (low, high)
+        number = ReadFromData if report.bounds_origin == "data" else float
+        model.inference_, model.target_range_ = inference, (number(low), number(high))
         model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)

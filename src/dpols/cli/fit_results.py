@@ -10,12 +10,12 @@ import typer
 from ..data import read
 from ..errors import BadRowsError
 from ..feature_map import FeatureMap
+from ..seen_text import visible
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
 from .found_bounds import categories_of, read_with_unit
 from .progress import pass_bar
 from .report import report_text
-from .seen_text import visible
 
 if TYPE_CHECKING:
     from ..estimators import PrivateLinearRegression

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..errors import ParameterError
+from ..seen_text import visible
 from . import options as given
 from .console import out as console
 from .output import check_output, write_text
-from .seen_text import visible
 
 if TYPE_CHECKING:
     from ..inference.summary import Summary

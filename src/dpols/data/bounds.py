@@ -105,7 +105,8 @@ class Bounds:
             object.__setattr__(self, "target", self._interval("target", self.target))
         for name in ("x_norm", "y_abs"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
+                number = checked_positive(name, getattr(self, name))
+                object.__setattr__(self, name, ReadFromData(number) if self.origin == "data" else number)
         if self.origin != "data" and read_from_data(*self._ranges()):
             object.__setattr__(self, "origin", "data")
 

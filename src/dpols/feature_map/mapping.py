@@ -123,8 +123,8 @@ class FeatureMap:
     @property
     def origin(self) -> Origin:
         """Where the numbers come from: "data" if any of them was read from the data, else "declared"."""
-        columns = [self.columns[name] for name in self.raw_columns]
-        numbers = [(*column.interval, column.missing) for column in columns if isinstance(column, NumericColumn)]
+        columns = [column for column in self.columns.values() if isinstance(column, NumericColumn)]
+        numbers = [(*column.interval, column.missing) for column in columns]
         shifts = [factor.origin for term in self._terms for factor in term]
         return "data" if read_from_data(*numbers, shifts, self.target) else "declared"
 
