@@ -61,8 +61,7 @@ def linmix_guarantee(
     failure_probability: float | None = None,
 ) -> Guarantee:
     """Return LinMix's guarantee (with dynamic k), in terms of lambda_min([X, y]'[X, y]) and the loss L(theta*)."""
-    failure = failure_or_default(budget, failure_probability)
-    gamma = math.sqrt(max(n_features, log_inverse(failure)) * log_inverse(budget.delta)) / budget.epsilon
+    gamma = linmix_multiplier(budget, n_features, failure_or_default(budget, failure_probability))
     of_theta, of_target = 1.0 + theta_norm**2, 1.0 + target_bound**2
     scale = of_theta * of_target
     additional = loss - smallest_joint * of_theta
@@ -70,6 +69,11 @@ def linmix_guarantee(
     small = smallest_joint < gamma * of_target
     bound = gamma * scale + additional if small else gamma * scale * term
     return Guarantee("linmix", gamma, scale, term, additional, bound)
+
+
+def linmix_multiplier(budget: PrivacyBudget, n_features: int, failure_probability: float) -> float:
+    """Return gamma_m = sqrt(max(d, log(1 / failure)) log(1 / delta)) / epsilon."""
+    return math.sqrt(max(n_features, log_inverse(failure_probability)) * log_inverse(budget.delta)) / budget.epsilon
 
 
 def _by_smallest_eigenvalue(

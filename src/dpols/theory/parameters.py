@@ -53,6 +53,11 @@ def suggested_sketch_size(
     return int(6.0 * max(n_features, math.log(4.0 * n_iterations / failure_probability), condition_term))
 
 
+def suggested_linmix_size(*, n_features: int, failure_probability: float) -> int:
+    """Return the paper's k = 2.5 max(d, log(2 / failure)) of LinMix, and at least d + 1."""
+    return max(int(2.5 * max(n_features, math.log(2.0 / failure_probability))), n_features + 1)
+
+
 def best_iterations(
     budget: PrivacyBudget,
     *,
