@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "linalg": set(),
     "pages": set(),
     "versions": set(),
+    "constraints": {"errors", "linalg"},
     "data": {"errors"},
     "randomness": {"errors", "linalg"},
     "storage": {"errors"},
@@ -30,7 +31,17 @@ ALLOWED: dict[str, set[str]] = {
     "ledger": {"errors", "privacy", "storage"},
     "report": {"errors", "pages", "privacy", "storage"},
     "mechanisms": {"errors", "exact", "linalg", "privacy", "randomness", "statistics"},
-    "algorithms": {"data", "errors", "linalg", "mechanisms", "privacy", "randomness", "statistics", "theory"},
+    "algorithms": {
+        "constraints",
+        "data",
+        "errors",
+        "linalg",
+        "mechanisms",
+        "privacy",
+        "randomness",
+        "statistics",
+        "theory",
+    },
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
@@ -49,6 +60,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "fitting": {
         "algorithms",
+        "constraints",
         "data",
         "errors",
         "feature_map",
@@ -72,6 +84,7 @@ ALLOWED: dict[str, set[str]] = {
         "versions",
     },
     "estimators": {
+        "constraints",
         "data",
         "errors",
         "feature_map",
@@ -97,6 +110,7 @@ ALLOWED: dict[str, set[str]] = {
         "statistics",
     },
     "__init__": {
+        "constraints",
         "data",
         "errors",
         "estimators",
@@ -115,6 +129,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         "algorithms",
         "audit",
+        "constraints",
         "data",
         PUBLIC,
         "errors",

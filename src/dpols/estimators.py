@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .constraints import Constraints
 from .data import Bounds, RowSource, open_rows
 from .data.kinds import refuse_unread
 from .data.opening import column_names, rows_to_predict, targets_to_score
@@ -64,6 +65,9 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         Which two data sets the guarantee makes hard to tell apart.
     options : mapping, optional
         Further choices of the method's ``plan``, for instance ``{"n_iterations": 9}``.
+    constraints : Constraints, optional
+        Public limits on the slopes: a box, such as nonnegative slopes, or a norm. They cost no budget. The intercept is
+        not limited, and there are no intervals.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
@@ -131,6 +135,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",
         options: Mapping[str, Any] | None = None,
+        constraints: Constraints | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
@@ -149,6 +154,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         self.accounting = accounting
         self.neighbours = neighbours
         self.options = options
+        self.constraints = constraints
         self.bad_rows = bad_rows
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit

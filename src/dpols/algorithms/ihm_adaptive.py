@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import theory
+from ..constraints import Region
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
@@ -135,7 +136,7 @@ def plan(
     )
 
 
-def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits]) -> Fit:
+def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits], region: Region | None = None) -> Fit:
     """Follow the plan, once for each stream of bits; trials may differ in what they choose."""
     hessian = gram(rows)
     fits = []
@@ -144,7 +145,7 @@ def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits]) -> Fit:
         smallest = channel.eigenvalue(hessian, "smallest", multiplier=plan.eigenvalue_multiplier)
         largest = channel.eigenvalue(hessian, "largest", multiplier=plan.eigenvalue_multiplier)
         chosen = plan.choose(float(smallest[0]), float(largest[0]))
-        inner = ihm.run(rows, chosen, [stream])
+        inner = ihm.run(rows, chosen, [stream], region)
         fits.append(
             Fit(
                 theta=inner.theta,

@@ -26,6 +26,8 @@ def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> No
         [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
     )
     out.print(f"{report.noise_meaning}\n")
+    if report.constraints:
+        out.print(f"{' '.join(report.estimate_notes)}\n")
     show_cost(report)
 
 
@@ -43,6 +45,7 @@ def show_cost(report: "PrivacyReport") -> None:
             ("arithmetic", report.arithmetic_in_words),
             ("method", f"{report.title} ({report.method}), {report.accounting} accounting"),
             ("data", f"{report.n_rows:,} rows, {report.n_features} coefficients"),
+            *([("constraints", "; ".join(report.constraints))] if report.constraints else []),
             ("assumed public", "; ".join(report.assumed_public)),
             ("verdict", f"{report.verdict}: {report.verdict_reason}"),
         ],

@@ -10,6 +10,14 @@ NOISE_MEANING = (
     "the regularisation, nor that of cutting the largest effects of rows: a coefficient can be off by several of these "
     "standard deviations, above all where the target is skewed. A fit with inference gives intervals."
 )
+NO_INTERVALS = (
+    "No intervals: the coefficients are kept within constraints. Where a limit is met, the error of a coefficient is "
+    "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
+)
+CONSTRAINED_NOISE = (
+    "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
+    "far they are off."
+)
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )
