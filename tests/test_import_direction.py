@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "linalg": set(),
     "pages": set(),
     "versions": set(),
+    "constraints": {"errors", "linalg"},
     "data": {"errors"},
     "randomness": {"errors", "linalg"},
     "storage": {"errors"},
@@ -31,7 +32,17 @@ ALLOWED: dict[str, set[str]] = {
     "ledger": {"errors", "privacy", "storage"},
     "report": {"errors", "pages", "privacy", "seen_text", "storage"},
     "mechanisms": {"errors", "exact", "linalg", "privacy", "randomness", "statistics"},
-    "algorithms": {"data", "errors", "linalg", "mechanisms", "privacy", "randomness", "statistics", "theory"},
+    "algorithms": {
+        "constraints",
+        "data",
+        "errors",
+        "linalg",
+        "mechanisms",
+        "privacy",
+        "randomness",
+        "statistics",
+        "theory",
+    },
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
@@ -50,6 +61,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "fitting": {
         "algorithms",
+        "constraints",
         "data",
         "errors",
         "feature_map",
@@ -73,6 +85,7 @@ ALLOWED: dict[str, set[str]] = {
         "versions",
     },
     "estimators": {
+        "constraints",
         "data",
         "errors",
         "feature_map",
@@ -98,6 +111,7 @@ ALLOWED: dict[str, set[str]] = {
         "statistics",
     },
     "__init__": {
+        "constraints",
         "data",
         "errors",
         "estimators",
@@ -116,6 +130,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         "algorithms",
         "audit",
+        "constraints",
         "data",
         PUBLIC,
         "errors",

@@ -10,6 +10,7 @@ from .versions import __version__
 
 if TYPE_CHECKING:
     from . import errors, privacy, theory
+    from .constraints import Constraints
     from .data import Bounds, read
     from .estimators import PrivateLinearRegression
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
@@ -25,6 +26,7 @@ __all__ = [
     "Bounds",  # every fit needs ranges that are public knowledge
     "BudgetLedger",  # the budget that several fits share
     "CategoricalColumn",  # declares a column of categories, for a FeatureMap
+    "Constraints",  # public limits on the slopes of a fit
     "Factor",  # a part of a product of columns, for a FeatureMap
     "FeatureMap",  # turns raw columns into features by public knowledge alone
     "NumericColumn",  # declares a column of numbers, for a FeatureMap
@@ -47,6 +49,7 @@ __all__ = [
 
 _MODULES = ("errors", "privacy", "theory")
 _HOMES = {
+    ".constraints": ("Constraints",),
     ".data": ("Bounds", "read"),
     ".estimators": ("PrivateLinearRegression",),
     ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"),

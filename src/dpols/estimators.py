@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .constraints import Constraints
 from .data import Bounds, RowSource, open_rows
 from .data.bounds import ReadFromData
 from .data.kinds import refuse_unread
@@ -65,6 +66,9 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         Which two data sets the guarantee makes hard to tell apart.
     options : mapping, optional
         Further choices of the method's ``plan``, for instance ``{"n_iterations": 9}``.
+    constraints : Constraints, optional
+        Public limits on the slopes: a box, such as nonnegative slopes, or a norm. They cost no budget. The intercept is
+        not limited, and there are no intervals.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
@@ -132,6 +136,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",
         options: Mapping[str, Any] | None = None,
+        constraints: Constraints | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
@@ -150,6 +155,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         self.accounting = accounting
         self.neighbours = neighbours
         self.options = options
+        self.constraints = constraints
         self.bad_rows = bad_rows
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit

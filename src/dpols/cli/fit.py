@@ -9,6 +9,7 @@ import typer
 from ..errors import ParameterError
 from . import options as given
 from .console import out as console
+from .constraint_options import parsed_constraints
 from .declared_table import declared_table
 from .fit_results import fit_into_files
 from .found_bounds import BoundsWays, check_unit
@@ -83,6 +84,14 @@ def fit(
     neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="Public limit on slopes: nonnegative, norm=2.5, or NAME=LOW:HIGH, with an end left out for none, as "
+            "in age=0: or dose=-1:1. Repeatable. Costs no budget; gives no intervals.",
+        ),
+    ] = None,
     bad_rows: Annotated[
         Literal["raise", "zero"],
         typer.Option(help="Rows with missing or infinite values: refuse them, or silently count each as zeros."),
@@ -134,6 +143,7 @@ def fit(
         accounting=accounting,
         neighbours=neighbours,
         options=given.parsed_options(method, option),
+        constraints=parsed_constraints(constraint),
         bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,

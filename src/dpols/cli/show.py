@@ -26,6 +26,8 @@ def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> No
         [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
     )
     out.print(f"{report.noise_meaning}\n")
+    if report.constraints:
+        out.print(f"{' '.join(report.estimate_notes)}\n")
     show_cost(report)
 
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..algorithms import names_of
+from ..algorithms import MOVED, names_of
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..report import PrivacyReport, release_lines
-from ..report.outcome import Coefficient, EstimateLine, verdict_of
+from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..versions import versions
 from .preparing import Prepared
@@ -28,7 +28,10 @@ INTERVALS_ARE_FOR = (
 def coefficients_of(outcome: Outcome) -> Array:
     """Return the released coefficients in the units of the data, the intercept last."""
     matrix, offset = outcome.row_map.coefficient_map()
-    return np.asarray(matrix @ outcome.fit.theta[0] + offset)
+    values = np.asarray(matrix @ outcome.fit.theta[0] + offset)
+    if outcome.limits is not None:
+        values[:-1] = outcome.limits.settled(values[:-1])
+    return values
 
 
 def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Inference | None:
@@ -88,7 +91,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         staged=fit.stages is not None,
         versions=versions(),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=() if inference is None else _estimate_notes(inference),
+        estimate_notes=_notes(outcome, inference),
+        constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
 
 
@@ -101,6 +105,10 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
     stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    if outcome.limits is not None:
+        stddevs = [None] * len(stddevs)
+        # What methods know of a finished fit is of the coefficients before they were moved.
+        stddev = np.nan if np.any(outcome.fit.transcript.get(MOVED, False)) else stddev
     verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
     return stddevs, verdict, evidence.shortened
 
@@ -114,6 +122,12 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
         EstimateLine(name, float(value), *(None if np.isnan(number) else float(number) for number in numbers))
         for name, value, *numbers in zip(inference.names, inference.estimate, *columns, strict=True)
     )
+
+
+def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
+    if outcome.limits is not None:
+        return (NO_INTERVALS,)
+    return () if inference is None else _estimate_notes(inference)
 
 
 def _estimate_notes(inference: Inference) -> tuple[str, ...]:

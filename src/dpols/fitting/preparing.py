@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import Algorithm, StagedPlan, algorithm
+from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
 from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
@@ -36,6 +37,7 @@ class Prepared:
     bounds: Bounds | PaidBounds
     beside: SidePlan  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
+    limits: Limits | None = None  # on the slopes
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -65,10 +67,19 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in planned.method.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
     arithmetic = _arithmetic(request, n_coordinates)
-    prepared = Prepared(request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source)
+    limits = None if request.constraints is None else request.constraints.limits(_feature_names(request, source))
+    prepared = Prepared(
+        request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source, limits
+    )
     if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
         certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
     return prepared
+
+
+def _feature_names(request: Request, source: RowSource) -> list[str]:
+    if request.feature_map is not None:
+        return list(request.feature_map.names)
+    return [f"x{i}" for i in range(source.n_features)] if source.columns is None else [str(c) for c in source.columns]
 
 
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:

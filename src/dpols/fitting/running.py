@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..algorithms import Fit, follows
+from ..constraints import Limits, Region
 from ..data import BoundedRows, Bounds, RowMap
 from ..data.threads import one_blas_thread
 from ..errors import BudgetExceeded
@@ -39,6 +40,7 @@ class Outcome:
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
+    limits: Limits | None = None  # on the slopes
     entry: Entry | None = None  # of the ledger
 
 
@@ -84,7 +86,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
             spread, counted = release_spread(bounds, row_map, _unbounded(prepared), beside.counts, bits[0])
             recorded = (*recorded, *counted)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
-        fit = prepared.method.run(rows, plan, bits)
+        fit = prepared.method.run_within(rows, plan, bits, _region(prepared.limits, row_map))
         measured = None
         if beside.intervals is not None:
             measured = one_step.run(rows, beside.intervals, fit.theta, bits)
@@ -97,7 +99,15 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
         )
     exact = prepared.arithmetic == "exact"
     proved = joint_certified_delta(plan, fit, recorded, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, recorded, spread, measured, spent, proved, bits[0].seeded)
+    return Outcome(fit, bounds, row_map, recorded, spread, measured, spent, proved, bits[0].seeded, prepared.limits)
+
+
+def _region(limits: Limits | None, row_map: RowMap) -> Region | None:
+    """Return the constraints in the coordinates of bounded rows, in which a slope is a multiple of its coefficient."""
+    if limits is None:
+        return None
+    slopes = row_map.coefficient_map()[0][: row_map.n_features, : row_map.n_features].diagonal()
+    return limits.region(slopes, intercept=row_map.intercept is not None)
 
 
 def _what(prepared: Prepared, *, seeded: bool) -> str:

@@ -54,6 +54,8 @@ class Inferring:
 
     def _asked_for(self) -> Inference:
         self._require_fit()
+        if self.privacy_report_.constraints:
+            raise ParameterError(" ".join(self.privacy_report_.estimate_notes))
         if self.inference_ is None:
             raise ParameterError("the fit released nothing to make intervals of; fit with inference=True.")
         return self.inference_

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..report import PrivacyReport
-from ..report.outcome import NOISE_MEANING
 from .intervals import Inference, Target, checked_alpha, on_powers
 
 TITLE = "Private least squares"
@@ -154,7 +153,7 @@ def summarise(
 ) -> Summary:
     """Put together what is known of a fit; where there are no intervals, say why instead."""
     checked_alpha(alpha)
-    reasons: Sequence[str] = (_NOT_ASKED,)
+    reasons: Sequence[str] = report.estimate_notes if report.constraints else (_NOT_ASKED,)
     if inference is not None:
         why = inference.why_not(target)
         reasons = (f"No intervals: {'; '.join(why)}.", *on_powers(inference.names, why)) if why else ()
@@ -173,7 +172,8 @@ def summarise(
         rows = tuple(
             CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None) for c in report.coefficients
         )
-        notes = (*reasons, f"privacy: {NOISE_MEANING[:1].lower()}{NOISE_MEANING[1:]}")
+        meaning = report.noise_meaning
+        notes = (*reasons, f"privacy: {meaning[:1].lower()}{meaning[1:]}")
     else:
         rows = _rows(inference, alpha, target)
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]

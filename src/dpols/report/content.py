@@ -137,6 +137,9 @@ def _outcome(report: Any) -> tuple[Part, ...]:
     rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
     table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)
+    if report.constraints:
+        kept = f"The coefficients are kept within public constraints: {'; '.join(report.constraints)}."
+        return kept, *report.estimate_notes, table, report.noise_meaning, verdict
     if not report.estimates:
         return *report.estimate_notes, table, report.noise_meaning, verdict
     lines = tuple((line.name, *line.describe()) for line in report.estimates)

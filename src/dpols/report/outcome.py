@@ -9,6 +9,14 @@ NOISE_MEANING = (
     "noise in the released curvature, the bias of regularisation and clipped rows, so the true error can be several "
     "times larger, above all for skewed targets. A fit with inference gives intervals."
 )
+NO_INTERVALS = (
+    "No intervals: the coefficients are kept within constraints. Where a limit is met, the error of a coefficient is "
+    "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
+)
+CONSTRAINED_NOISE = (
+    "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
+    "far they are off."
+)
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )

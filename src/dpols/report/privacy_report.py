@@ -14,7 +14,7 @@ from ..privacy.cautions import cautions_on
 from ..storage.plain_data import finite_number, mapping, read_fields, text, tuple_of
 from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
 from .markdown import to_markdown
-from .outcome import NOISE_MEANING, Coefficient, EstimateLine
+from .outcome import CONSTRAINED_NOISE, NOISE_MEANING, Coefficient, EstimateLine
 from .release_line import ReleaseLine, line_from_dict
 from .text import aligned, bullets
 
@@ -50,6 +50,7 @@ class PrivacyReport(Report):
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
     estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
+    constraints: tuple[str, ...] = ()  # within which the coefficients are kept
     ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
     @property
@@ -70,7 +71,7 @@ class PrivacyReport(Report):
     @property
     def noise_meaning(self) -> str:
         """What the standard deviations of the coefficients' privacy noise are of, and what they are not."""
-        return NOISE_MEANING
+        return CONSTRAINED_NOISE if self.constraints else NOISE_MEANING
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -91,6 +92,7 @@ class PrivacyReport(Report):
             ("Protects", self.protects),
             ("Neighbours", self.relation_in_words),
             ("Data", f"{self.n_rows:,} rows, {self.n_features} coefficients"),
+            *((("Constraints", "; ".join(self.constraints)),) if self.constraints else ()),
         )
 
     def to_text(self) -> str:
@@ -103,7 +105,7 @@ class PrivacyReport(Report):
             ),
             (
                 "Coefficients that predictions use" if self.estimates else "Coefficients",
-                [*aligned([(c.name, _value(c)) for c in self.coefficients]), NOISE_MEANING],
+                [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
             ),
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
