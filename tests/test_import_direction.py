@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
-    "inference": {"data", "errors", "linalg", "pages", "report", "side_releases", "storage"},
+    "inference": {"data", "errors", "linalg", "pages", "randomness", "report", "side_releases", "storage"},
     "planning": {
         "algorithms",
         "data",
