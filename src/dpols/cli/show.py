@@ -35,6 +35,7 @@ def show_cost(report: "PrivacyReport") -> None:
         "Privacy report",
         ("", ""),
         [
+            *((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described),
             ("asked", report.asked_in_words),
             ("spent", report.spent_in_words),
             ("certified", report.certificate_in_words),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,8 @@ class FeatureMap:
         The public range of the target. A fit needs it, a transformation does not.
     target_name : str, optional
         The column whose range ``target`` is. A fit of another column is refused.
+    formula : str, optional
+        The formula that the terms were read from, for summaries and reports.
 
     A row's features depend on that row and on what is declared here, never on another row.
 
@@ -53,6 +55,7 @@ class FeatureMap:
     terms: Sequence[Any] | None = None
     target: Interval | None = None
     target_name: str | None = None
+    formula: str | None = field(default=None, compare=False)  # equal maps may be written in several ways
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -81,6 +84,8 @@ class FeatureMap:
             raise BoundsError(
                 f"target_name={self.target_name!r} must be the name of the column whose range target=(low, high) is."
             )
+        if not isinstance(self.formula, str | None):
+            raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")
         self.bounds()
 
     def plus(self, *terms: Any) -> "FeatureMap":
@@ -119,6 +124,16 @@ class FeatureMap:
             elif any(isinstance(self.columns[factor.column], CategoricalColumn) for factor in term):
                 found |= dict.fromkeys(output.names)
         return found
+
+    @property
+    def reference_levels(self) -> dict[str, str]:
+        """Columns of categories with the category that the others are compared with, where there is one."""
+        factors = [(factor, self.columns[factor.column]) for term in self._terms for factor in term]
+        return {
+            factor.column: column.levels[0]
+            for factor, column in factors
+            if isinstance(column, CategoricalColumn) and not factor.all_levels
+        }
 
     @property
     def origin(self) -> Origin:
@@ -165,6 +180,7 @@ class FeatureMap:
             "terms": [term_to_list(term) for term in self._terms],
             "target": None if self.target is None else list(self.target),
             "target_name": self.target_name,
+            "formula": self.formula,
             "origin": self.origin,
         }
 
@@ -173,8 +189,8 @@ class FeatureMap:
         """Rebuild a map from plain data."""
         try:
             fields = mapping(data)
-            if set(fields) != {"columns", "terms", "target", "target_name", "origin"}:
-                raise ValueError("it has the fields columns, terms, target, target_name and origin")
+            if set(fields) != {"columns", "terms", "target", "target_name", "formula", "origin"}:
+                raise ValueError("it has the fields columns, terms, target, target_name, formula and origin")
             if fields["origin"] not in ("declared", "data"):
                 raise ValueError("its origin is declared or data")
             number = ReadFromData if fields["origin"] == "data" else float
@@ -182,7 +198,8 @@ class FeatureMap:
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
             target = None if fields["target"] is None else tuple(map(number, tuple_of(finite_number)(fields["target"])))
             name = None if fields["target_name"] is None else text(fields["target_name"])
-            return cls(columns, terms, target, name)  # type: ignore[arg-type]
+            formula = None if fields["formula"] is None else text(fields["formula"])
+            return cls(columns, terms, target, name, formula)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 

@@ -1,6 +1,8 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -87,9 +89,21 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
+        **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
         estimate_notes=() if inference is None else _estimate_notes(inference),
     )
+
+
+def _described(prepared: Prepared) -> dict[str, Any]:
+    """Return what a fit is of, in public words."""
+    request, feature_map = prepared.request, prepared.request.feature_map
+    return {
+        "target_name": request.target_name or (None if feature_map is None else feature_map.target_name),
+        "formula": None if feature_map is None else feature_map.formula,
+        "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
 
 
 def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:

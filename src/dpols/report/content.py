@@ -62,6 +62,7 @@ def summary(report: Any) -> str:
 def sections(report: Any) -> tuple[Section, ...]:
     """Return all sections of a report."""
     return (
+        *([Section("What was fitted", (Table(("", ""), _fitted(report)),))] if report.described else []),
         Section("What is protected", _protected(report)),
         Section("What the guarantee means", _meaning(report)),
         Section("What was released", _released(report)),
@@ -70,6 +71,11 @@ def sections(report: Any) -> tuple[Section, ...]:
         Section("What it rests on", _assumptions(report)),
         Section("How to check it", _checks(report)),
     )
+
+
+def _fitted(report: Any) -> tuple[tuple[str, str], ...]:
+    rows = ("rows", f"{report.n_rows:,}, {report.n_features} coefficients")
+    return (*((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described), rows)
 
 
 def _protected(report: Any) -> tuple[Part, ...]:

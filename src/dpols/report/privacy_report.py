@@ -43,6 +43,10 @@ class PrivacyReport(Report):
     verdict_reason: str
     staged: bool  # later releases were chosen by what earlier ones released, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
+    target_name: str | None = None  # the dependent variable, where it has a name
+    formula: str | None = None
+    reference_levels: tuple[tuple[str, str], ...] = ()  # columns of categories, with the one others are compared with
+    date: str | None = None  # of the fit, in UTC
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     bounds_origin: str = "declared"
@@ -68,6 +72,18 @@ class PrivacyReport(Report):
         return f"at epsilon = {self.asked.epsilon:.6g}, delta <= {self.certified_delta:.6g}, proved in ball arithmetic"
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What was fitted, as far as it has names: dependent variable, formula, reference levels and date."""
+        levels = ", ".join(f"{level} (of {column})" for column, level in self.reference_levels)
+        facts = (
+            ("Dep. variable", self.target_name),
+            ("Formula", self.formula),
+            ("Reference", levels or None),
+            ("Date", self.date),
+        )
+        return tuple((name, fact) for name, fact in facts if fact is not None)
+
+    @property
     def noise_meaning(self) -> str:
         """What the standard deviations of the coefficients' privacy noise are of, and what they are not."""
         return NOISE_MEANING
@@ -81,6 +97,7 @@ class PrivacyReport(Report):
         """Return the report as plain text of at most 100 columns."""
         charged = None if self.ledger_entry is None else f"ledger row {self.ledger_entry}"
         facts = (
+            *((name, fact) for name, fact in self.described),
             ("Arithmetic", self.arithmetic_in_words),
             ("Method", f"{self.title} ({self.method}), {self.accounting} accounting"),
             ("Asked", self.asked_in_words),
