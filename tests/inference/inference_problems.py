@@ -70,6 +70,7 @@ class Known:
     def of_combinations(self, weights, *, target, observations=False):
         sampling = (target == "population") * (np.sum(weights**2, axis=1) + observations)
         variance = np.einsum("ij,jk,ik->i", weights, self.privacy, weights) + self.residual[0] * sampling
-        free = np.minimum(2.0 * variance**2 / np.maximum((self.residual[1] * sampling) ** 2, 1e-300), 1e12)
+        with np.errstate(all="ignore"):
+            free = np.fmin(2.0 * (variance / (self.residual[1] * sampling)) ** 2, 1e12)
         empty = np.any(weights[:, [name in self.hidden for name in self.names]], axis=1) | bool(self.reasons)
         return np.where(empty, np.nan, np.sqrt(variance)), free

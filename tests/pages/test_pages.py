@@ -34,7 +34,7 @@ def pages():
     return {
         "report.html": model.privacy_report_.to_html(),
         "summary.html": summary.to_page(),
-        "summary_part.html": summary.to_html(),
+        "summary_part.html": summary.as_html(),
         "plan.html": plan.to_html(),
     }
 

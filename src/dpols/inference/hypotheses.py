@@ -25,6 +25,7 @@ from .tables import HIDDEN_WORDS, Table, as_lines, frame_of
 Array = np.ndarray[Any, np.dtype[Any]]
 Simultaneous = Literal["bonferroni", "scheffe", "max-t"]
 
+TINY = 1e-16  # smaller P values are printed as such
 _KNOWN = 1e12  # degrees of freedom of a variance that is known
 _FLAT = 1e-10  # share of the largest principal variance below which restrictions are not told apart
 _DRAWS = 20_000  # of the law of the largest ratio
@@ -133,7 +134,8 @@ class WaldTest:
         if self.hidden is not None:
             return f"{tested}\n{HIDDEN_WORDS}: {self.hidden}."
         free = f"{self.df_num}, {self.df_denom:.6g}" if self.distribution == "F" else f"{self.df_num}"
-        return f"{tested}\n{self.distribution}({free}) = {self.statistic:.5g}, P = {self.pvalue:.4g}"
+        chance = f"P = {self.pvalue:.4g}" if self.pvalue >= TINY else f"P < {TINY:g}"
+        return f"{tested}\n{self.distribution}({free}) = {self.statistic:.5g}, {chance}"
 
 
 def t_test(inference: Inference, restrictions: Any, target: Target = "population") -> TTest:
@@ -159,10 +161,10 @@ def wald_test(
     return WaldTest(asked.texts, statistic / count, count, axes.freedom, pvalue, "F", None)
 
 
-def overall_test(inference: Inference, target: Target = "population") -> WaldTest | None:
-    """Test that all slopes are 0; None where there are none."""
-    slopes = [name for name in inference.names if not (inference.intercept and name == inference.names[-1])]
-    return wald_test(inference, dropped(inference.names, slopes), target) if slopes else None
+def overall_test(inference: Inference, target: Target = "population") -> WaldTest:
+    """Test that all slopes are 0."""
+    slopes = inference.names[: len(inference.names) - inference.intercept]
+    return wald_test(inference, _all_zero(inference.names, slopes), target)
 
 
 def nested_test(inference: Inference, kept: Sequence[str], target: Target = "population") -> WaldTest:
@@ -176,13 +178,12 @@ def nested_test(inference: Inference, kept: Sequence[str], target: Target = "pop
     left = [name for name in inference.names if name not in set(kept)]
     if not left:
         raise ParameterError("the smaller model has all coefficients of this one, so that there is nothing to test.")
-    return wald_test(inference, dropped(inference.names, left), target)
+    return wald_test(inference, _all_zero(inference.names, left), target)
 
 
-def dropped(names: Sequence[str], left: Sequence[str]) -> Restrictions:
-    """Return the restrictions that some coefficients are 0."""
-    places = [names.index(name) for name in left]
-    return Restrictions(np.eye(len(names))[places], np.zeros(len(left)), tuple(f"{name} = 0" for name in left))
+def _all_zero(names: Sequence[str], tested: Sequence[str]) -> Restrictions:
+    places = [names.index(name) for name in tested]
+    return Restrictions(np.eye(len(names))[places], np.zeros(len(tested)), tuple(f"{name} = 0" for name in tested))
 
 
 @dataclass(frozen=True, eq=False)
