@@ -102,6 +102,7 @@ ALLOWED: dict[str, set[str]] = {
         "estimators",
         "feature_map",
         "formula",
+        "inference",
         "ledger",
         "planning",
         "privacy",

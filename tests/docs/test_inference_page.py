@@ -20,7 +20,7 @@ def test_the_example_runs_and_looks_like_what_is_shown(capsys):
     printed = capsys.readouterr().out.splitlines()
     for one, other in zip(shown.splitlines(), printed, strict=False):
         assert one.split()[0] == other.split()[0]
-    low, high = names["model"].conf_int(1e-5).T
+    low, high = names["model"].conf_int(1e-5).to_numpy().T
     assert (low < [300, 900, 5000]).all()
     assert (high > [300, 900, 5000]).all()
 
