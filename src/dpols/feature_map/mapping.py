@@ -173,6 +173,26 @@ class FeatureMap:
         result[np.isnan(result).any(axis=1)] = np.nan
         return result
 
+    def _repr_html_(self) -> str:
+        from ..pages.parts import Section, Table, notebook_part
+
+        ranges = self.bounds().features
+        assert isinstance(ranges, Mapping)
+        features = tuple((name, f"[{low:g}, {high:g}]") for name, (low, high) in ranges.items())
+        target = "none declared" if self.target is None else f"[{self.target[0]:g}, {self.target[1]:g}]"
+        facts = [(f"target {self.target_name or ''}".strip(), target)]
+        facts += [("formula", self.formula)] if self.formula is not None else []
+        facts += [(f"reference of {column}", level) for column, level in self.reference_levels.items()]
+        return notebook_part(
+            "Feature map",
+            [
+                Section("", (Table(("", ""), tuple(facts)),)),
+                Section("Columns, as declared", (Table(("", ""), self.describe()),)),
+            ],
+            more=[Section("Features, with the ranges that follow", (Table(("", ""), features),))],
+            alarm="The ranges were read from the data." if self.origin == "data" else None,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
         return {

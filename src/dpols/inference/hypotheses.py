@@ -17,15 +17,18 @@ from scipy.special import chdtrc, fdtrc, fdtri, stdtr, stdtrit
 
 from ..errors import ParameterError
 from ..linalg import root_of
+from ..pages.parts import Section, notebook_part
+from ..pages.parts import Table as Rows
 from ..randomness import standard_normal, streams
 from .intervals import Inference, Target, checked_alpha
 from .restrictions import Restrictions
-from .tables import HIDDEN_WORDS, Table, as_lines, frame_of
+from .tables import HIDDEN_WORDS, Table, as_lines, frame_of, number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Simultaneous = Literal["bonferroni", "scheffe", "max-t"]
 
 TINY = 1e-16  # smaller P values are printed as such
+_TITLE = "Tests of linear restrictions"
 _KNOWN = 1e12  # degrees of freedom of a variance that is known
 _FLAT = 1e-10  # share of the largest principal variance below which restrictions are not told apart
 _DRAWS = 20_000  # of the law of the largest ratio
@@ -106,10 +109,18 @@ class TTest:
         numbers[np.isnan(self.sd)] = np.nan
         return frame_of(numbers, self.restrictions.texts, columns)
 
-    def __str__(self) -> str:
+    def _repr_html_(self) -> str:
+        heads = ("restriction", ">coef", ">std err", ">t", ">P>|t|", ">[0.025", ">0.975]")
+        numbers = np.column_stack((self.effect, self.sd, self.tvalue, self.pvalue, self.limits())).tolist()
+        cells = [[number(value) for value in row] for row in numbers]
+        pairs = zip(self.restrictions.texts, cells, strict=True)
+        rows = tuple((text, *(row if all(row) else [HIDDEN_WORDS])) for text, row in pairs)
+        return notebook_part(_TITLE, [Section("", (Rows(heads, rows),))])
+
+    def __repr__(self) -> str:
         heads = ("coef", "std err", "t", "P>|t|", "[0.025", "0.975]")
         numbers = np.column_stack((self.effect, self.sd, self.tvalue, self.pvalue, self.limits()))
-        return "\n".join(as_lines("Tests of linear restrictions", heads, self.restrictions.texts, numbers))
+        return "\n".join(as_lines(_TITLE, heads, self.restrictions.texts, numbers))
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,7 @@ class WaldTest:
         """The statistic in its F form."""
         return self.statistic if self.distribution == "F" else self.statistic / self.df_num
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         tested = f"Tested together: {', '.join(self.texts)}"
         if self.hidden is not None:
             return f"{tested}\n{HIDDEN_WORDS}: {self.hidden}."

@@ -187,6 +187,15 @@ class Inferring:
         }
         return frame_of([list(found.values())], [0], list(found))
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary of a fit, before it the parameters as scikit-learn draws them."""
+        from sklearn.utils import estimator_html_repr
+
+        return self.summary().as_html() if hasattr(self, "privacy_report_") else str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **asked: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _overall(self) -> WaldTest:
         return overall_test(self._asked_for())
 

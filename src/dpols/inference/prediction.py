@@ -48,5 +48,8 @@ class Prediction:
         numbers = (mean.mean, mean.stderr, mean.lower, mean.upper, observation.lower, observation.upper)
         return Table(np.column_stack(numbers), self.index, columns).framed()
 
+    def __repr__(self) -> str:
+        return repr(self.summary_frame())
+
     def _interval(self, of: Any, alpha: float = 0.05) -> PredictionInterval:
         return self.inference.predict_interval(self.features, alpha=alpha, of=of, target=self.target)

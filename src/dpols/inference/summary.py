@@ -100,7 +100,7 @@ class Summary:
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.as_text()
 
     def _repr_html_(self) -> str:
@@ -248,7 +248,7 @@ def _statistics(inference: Inference, alpha: float, target: Target) -> list[tupl
     hidden = np.isnan(inference.standard_errors(target)).all()
     return [
         ("Std errors", HIDDEN_WORDS if hidden else _ERRORS[target]),
-        ("Assumed", _ASSUMED[target]),
+        *([] if hidden else [("Assumed", _ASSUMED[target])]),
         ("R-squared", _fact(r_squared(inference, alpha), alpha)),
         ("Adj. R-squared", _fact(adjusted_r_squared(inference, alpha), alpha)),
         ("F-statistic", _overall(overall_test(inference, target))),

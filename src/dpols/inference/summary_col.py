@@ -30,7 +30,7 @@ class SummaryCol:
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.as_text()
 
     def _repr_html_(self) -> str:

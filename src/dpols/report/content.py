@@ -1,52 +1,11 @@
 """What a report says, section by section, whatever it is written in."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..pages.parts import Bullets, Chances, Code, Part, Section, Table, notebook_part
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
 from .basis import ACCOUNTING
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under headings; a heading that begins with > belongs to numbers."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Bullets:
-    """A list of statements."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Code:
-    """What to type, line by line."""
-
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Chances:
-    """Probabilities between a half and one, each with what it is of."""
-
-    rows: tuple[tuple[str, float], ...]
-
-
-Part = str | Table | Bullets | Code | Chances
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading and what stands under it."""
-
-    title: str
-    parts: tuple[Part, ...]
-
 
 TITLE = "Privacy report"
 
@@ -59,10 +18,22 @@ def summary(report: Any) -> str:
     )
 
 
+def in_a_notebook(report: Any) -> str:
+    """Return the report as a part of a page, in which what came out stands first."""
+    first = [Section("", (summary(report),)), *_outline(report), Section("What came out", _outcome(report))]
+    shown = [section.title for section in first]
+    more = [section for section in sections(report) if section.title not in shown]
+    return notebook_part(TITLE, first, more=more, alarm=report.alarm, cautions=report.cautions)
+
+
+def _outline(report: Any) -> list[Section]:
+    return [Section("What was fitted", (Table(("", ""), _fitted(report)),))] if report.described else []
+
+
 def sections(report: Any) -> tuple[Section, ...]:
     """Return all sections of a report."""
     return (
-        *([Section("What was fitted", (Table(("", ""), _fitted(report)),))] if report.described else []),
+        *_outline(report),
         Section("What is protected", _protected(report)),
         Section("What the guarantee means", _meaning(report)),
         Section("What was released", _released(report)),

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from .content import TITLE, Bullets, Chances, Code, Part, Table, sections, summary
+from ..pages.parts import Bullets, Chances, Code, Part, Table
+from .content import TITLE, sections, summary
 
 
 def to_markdown(report: Any) -> str:

@@ -8,8 +8,9 @@ NOISE_MEANING = (
     "The standard deviation of the privacy noise is that of the noise which passes through the fit, as if the released "
     "curvature of the squared error were the true one. It counts neither the noise of that curvature, nor the pull of "
     "the regularisation, nor that of cutting the largest effects of rows: a coefficient can be off by several of these "
-    "standard deviations, above all where the target is skewed. A fit with inference gives intervals."
+    "standard deviations, above all where the target is skewed."
 )
+ASK_FOR_INTERVALS = " A fit with inference gives intervals."
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )

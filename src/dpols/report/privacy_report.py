@@ -14,7 +14,7 @@ from ..privacy.cautions import cautions_on
 from ..storage.plain_data import finite_number, mapping, read_fields, text, tuple_of
 from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
 from .markdown import to_markdown
-from .outcome import NOISE_MEANING, Coefficient, EstimateLine
+from .outcome import ASK_FOR_INTERVALS, NOISE_MEANING, Coefficient, EstimateLine
 from .release_line import ReleaseLine, line_from_dict
 from .text import aligned, bullets
 
@@ -86,7 +86,7 @@ class PrivacyReport(Report):
     @property
     def noise_meaning(self) -> str:
         """What the standard deviations of the coefficients' privacy noise are of, and what they are not."""
-        return NOISE_MEANING
+        return NOISE_MEANING if self.estimate_notes else f"{NOISE_MEANING}{ASK_FOR_INTERVALS}"
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class PrivacyReport(Report):
             ),
             (
                 "Coefficients that predictions use" if self.estimates else "Coefficients",
-                [*aligned([(c.name, _value(c)) for c in self.coefficients]), NOISE_MEANING],
+                [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
             ),
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
@@ -136,6 +136,11 @@ class PrivacyReport(Report):
         from .html import to_html
 
         return to_html(self)
+
+    def _repr_html_(self) -> str:
+        from .content import in_a_notebook
+
+        return in_a_notebook(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":
