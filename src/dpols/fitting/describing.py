@@ -12,6 +12,8 @@ from ..data.bounds import ranges_of
 from ..data.source import Array
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
+from ..inference.quality import r_squared, residual_variance
+from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
@@ -91,7 +93,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         versions=versions(),
         **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=() if inference is None else _estimate_notes(inference),
+        estimate_notes=() if inference is None else (*_estimate_notes(inference), *_quality_notes(inference)),
     )
 
 
@@ -121,7 +123,7 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
 
 def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     """Return estimates with their intervals; nothing where there are none at all."""
-    columns = inference.standard_errors(), *inference.conf_int().T
+    columns = inference.standard_errors(), *inference.conf_int().T, inference.standard_errors("data")
     if np.isnan(columns[0]).all():
         return ()
     return tuple(
@@ -140,6 +142,18 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     if np.isnan(inference.standard_errors()).all():
         return missing
     return (*missing, INTERVALS_ARE_FOR)
+
+
+def _quality_notes(inference: Inference) -> tuple[str, ...]:
+    """Say how well the fit does as a whole."""
+    found = (("R-squared", r_squared(inference)), ("residual variance", residual_variance(inference)))
+    texts = [
+        f"{name} {HIDDEN_WORDS}"
+        if limits is None
+        else f"{name} {limits[0]:.4g}, 95% interval [{limits[1]:.4g}, {limits[2]:.4g}]"
+        for name, limits in found
+    ]
+    return (f"Of least squares on these rows: {'; '.join(texts)}.",)
 
 
 def _advice_on_shortened(share: float) -> tuple[str, ...]:

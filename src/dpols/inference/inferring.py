@@ -187,6 +187,18 @@ class Inferring:
         }
         return frame_of([list(found.values())], [0], list(found))
 
+    def plot_coefficients(
+        self, alpha: float = 0.05, *, names: Any = None, target: Target = "population", ax: Any = None
+    ) -> Any:
+        """Draw coefficients with their intervals, and the part of these that is privacy noise; return the axes.
+
+        ``names`` chooses coefficients and their order, and ``ax`` are axes of matplotlib to draw on.
+        """
+        from .plot import plot_coefficients
+
+        rows = coefficient_rows(self._asked_for(), alpha, target)
+        return plot_coefficients(rows, f"{100.0 * (1.0 - alpha):.4g}%", names=names, ax=ax)
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the summary of a fit, before it the parameters as scikit-learn draws them."""
         from sklearn.utils import estimator_html_repr

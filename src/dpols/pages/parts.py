@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,15 @@ class Chances:
     rows: tuple[tuple[str, float], ...]
 
 
-Part = str | Table | Bullets | Code | Chances
+@dataclass(frozen=True)
+class Bars:
+    """Intervals to be drawn, and what the drawing shows."""
+
+    rows: tuple[Any, ...]
+    meaning: str
+
+
+Part = str | Table | Bullets | Code | Chances | Bars
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from ..pages.parts import Bullets, Chances, Code, Part, Section, Table, notebook_part
+from ..pages.parts import Bars, Bullets, Chances, Code, Part, Section, Table, notebook_part
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
+from .bars import bar_of
 from .basis import ACCOUNTING
 
 TITLE = "Privacy report"
@@ -110,6 +111,12 @@ def _cost(report: Any) -> Table:
     return Table(("", ""), tuple(rows))
 
 
+_BARS = (
+    "Light bars are the 95% intervals, dark ones the part of them that is privacy noise alone. The mark is the value, "
+    "and a dotted line is 0. Each row has a scale of its own."
+)
+
+
 def _outcome(report: Any) -> tuple[Part, ...]:
     rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
@@ -119,6 +126,7 @@ def _outcome(report: Any) -> tuple[Part, ...]:
     lines = tuple((line.name, *line.describe()) for line in report.estimates)
     return (
         Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
+        Bars(tuple(bar_of(line) for line in report.estimates), _BARS),
         *report.estimate_notes,
         "Coefficients that predictions use, which keep the regularisation of the fit:",
         table,

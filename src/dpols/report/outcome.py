@@ -43,6 +43,7 @@ class EstimateLine:
     stderr: float | None
     lower: float | None
     upper: float | None
+    privacy_stderr: float | None  # the part of the standard error that is privacy noise
 
     def describe(self) -> tuple[str, str, str]:
         """Return estimate, standard error and interval as text."""
