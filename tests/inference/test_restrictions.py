@@ -1,5 +1,7 @@
 """Restrictions as text and as matrices: what they mean, and that nothing else is read."""
 
+import builtins
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,6 +106,19 @@ def test_matrices_vectors_and_values():
 def test_anything_else_is_refused(given, said):
     with pytest.raises(ParameterError, match=said):
         read(given)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["__import__('os')", "eval('1')", "open('made')", "`__import__('os')` = 0", "age.__class__", "(lambda: 0)()"],
+)
+def test_nothing_in_a_text_runs(text, monkeypatch):
+    ran = []
+    for name in ("eval", "exec", "open"):
+        monkeypatch.setattr(builtins, name, lambda *given, **named: ran.append(given))
+    with pytest.raises(ParameterError, match="no coefficient|cannot be read"):
+        read(text)
+    assert ran == []
 
 
 def test_units_do_not_make_restrictions_the_same():

@@ -52,6 +52,25 @@ def test_what_has_no_interval_is_not_drawn(gap):
     assert isinstance(bar_of(line()), Bar)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        line(stderr=0.0),
+        line(privacy=-9.0),
+        line(privacy=9.0),
+        line(value=50.0),
+        line(lower=5.0),
+        line(1e308, 1e308, 1e308, -1e308, 1.7e308),
+        line(1e-320, 5e-324, 5e-324, 0.0, 5e-324),
+    ],
+)
+def test_numbers_of_a_changed_report_are_drawn_within_the_picture_or_not_at_all(odd):
+    bar = bar_of(odd)
+    if isinstance(bar, Bar):
+        assert all(0.0 <= share <= 1.0 for share in (*bar.whole, *bar.privacy, bar.centre))
+        assert bar.privacy[0] <= bar.privacy[1]
+
+
 def test_a_page_has_a_picture_of_each_coefficient(report):
     page = report.to_html()
     drawn = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)

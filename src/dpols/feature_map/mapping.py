@@ -190,7 +190,7 @@ class FeatureMap:
                 Section("Columns, as declared", (Table(("", ""), self.describe()),)),
             ],
             more=[Section("Features, with the ranges that follow", (Table(("", ""), features),))],
-            alarm="The ranges were read from the data." if self.origin == "data" else None,
+            alarm="NOT PRIVATE: the ranges were read from the data." if self.origin == "data" else None,
         )
 
     def to_dict(self) -> dict[str, Any]:

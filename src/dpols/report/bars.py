@@ -1,5 +1,6 @@
 """Where a picture of coefficients draws what: each row on a scale of its own, as units of coefficients differ."""
 
+import math
 from dataclasses import dataclass
 
 from .outcome import EstimateLine
@@ -30,28 +31,33 @@ class HiddenBar:
 
 
 def bar_of(line: EstimateLine) -> Bar | HiddenBar:
-    """Return where to draw an estimate; nowhere, where it has no interval."""
+    """Return where to draw an estimate; nowhere, where it has no interval, or one that cannot be drawn."""
     if line.stderr is None or line.privacy_stderr is None or line.lower is None or line.upper is None:
         return HiddenBar(line.name)
-    width = line.upper - line.lower
-    if not width > 0.0:
+    low, high = _scale(line.lower, line.upper)
+    if not (line.stderr > 0.0 and line.lower < line.upper and 0.0 < high - low < math.inf):
         return HiddenBar(line.name)
-    near = line.lower - _FAR * width <= 0.0 <= line.upper + _FAR * width
-    ends = (line.lower, line.upper, 0.0) if near else (line.lower - 0.5 * width, line.upper + 0.5 * width)
-    low, high = min(ends), max(ends)
-    low, high = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
 
     def place(value: float) -> float:
-        return (value - low) / (high - low)
+        return min(max((value - low) / (high - low), 0.0), 1.0)
 
-    share = line.privacy_stderr / line.stderr
-    inner = tuple(line.value + share * (end - line.value) for end in (line.lower, line.upper))
+    share = min(abs(line.privacy_stderr) / line.stderr, 1.0)
+    inner = [line.value + share * (end - line.value) for end in (line.lower, line.upper)]
     return Bar(
         line.name,
         f"{line.value:.5g} [{line.lower:.5g}, {line.upper:.5g}]",
         place(line.value),
         (place(line.lower), place(line.upper)),
-        (place(inner[0]), place(inner[1])),
-        place(0.0) if near else None,
+        (place(min(inner)), place(max(inner))),
+        place(0.0) if low < 0.0 < high else None,
         (low, high),
     )
+
+
+def _scale(lower: float, upper: float) -> Span:
+    """Return the ends of the scale of an interval, with 0 on it if that is near."""
+    width = upper - lower
+    near = lower - _FAR * width <= 0.0 <= upper + _FAR * width
+    ends = (lower, upper, 0.0) if near else (lower - 0.5 * width, upper + 0.5 * width)
+    margin = _MARGIN * (max(ends) - min(ends))
+    return min(ends) - margin, max(ends) + margin
