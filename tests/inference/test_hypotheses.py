@@ -6,6 +6,7 @@ from inference_problems import Known, fitted, least_squares, table
 from scipy import stats
 
 from dpols.errors import ParameterError
+from dpols.inference import hypotheses
 from dpols.inference.hypotheses import TTest, nested_test, overall_test, t_test, wald_test
 from dpols.inference.restrictions import Restrictions
 
@@ -146,7 +147,8 @@ def test_simultaneous_limits_are_the_textbook_ones():
 
 
 @pytest.mark.parametrize("how", ["max-t", "bonferroni", "scheffe"])
-def test_simultaneous_limits_hold_together(how):
+def test_simultaneous_limits_hold_together(how, monkeypatch):
+    monkeypatch.setattr(hypotheses, "_DRAWS", 4000)
     rng = np.random.default_rng(5)
     privacy, free = 0.05 * CORRELATED, 12.0
     root, together, alone = np.linalg.cholesky(privacy + np.eye(3)), 0, 0

@@ -62,6 +62,17 @@ def test_several_restrictions_and_chains():
     assert read(["age", "hours = 1"])[2] == ("age = 0", "hours = 1")
 
 
+def test_a_column_of_categories_stands_for_all_its_levels():
+    names = ("age", "region[south]", "region[west]", "age:region[south]", "my region[a]")
+    found = Restrictions.of("region, age = 1", names)
+    np.testing.assert_allclose(found.weights, np.eye(5)[[1, 2, 0]])
+    assert found.texts == ("region[south] = 0", "region[west] = 0", "age = 1")
+    np.testing.assert_allclose(Restrictions.of(["`my region`"], names).weights, np.eye(5)[[4]])
+    for text in ("region = 1", "2 * region", "age = region", "regio"):
+        with pytest.raises(ParameterError, match="no coefficient"):
+            Restrictions.of(text, names)
+
+
 def test_matrices_vectors_and_values():
     row = form(age=1, hours=-2)
     np.testing.assert_allclose(read(row)[0], [row])
@@ -116,7 +127,7 @@ def test_nothing_in_a_text_runs(text, monkeypatch):
     ran = []
     for name in ("eval", "exec", "open"):
         monkeypatch.setattr(builtins, name, lambda *given, **named: ran.append(given))
-    with pytest.raises(ParameterError, match="no coefficient|cannot be read"):
+    with pytest.raises(ParameterError, match=r"no coefficient|cannot be read"):
         read(text)
     assert ran == []
 

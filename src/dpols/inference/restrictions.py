@@ -8,7 +8,8 @@
 
 A restriction without ``=`` says that its sum is 0, so that a list of names says that all of them are 0. A name is that
 of a coefficient: ``age``, ``age^2``, ``region[south]`` and ``age:region[south]`` stand as they are, and any other in
-backticks. Nothing in a text is evaluated; what is not linear in the coefficients is refused.
+backticks. A column of categories that stands alone, such as ``region``, stands for all of its coefficients. Nothing in
+a text is evaluated; what is not linear in the coefficients is refused.
 """
 
 import math
@@ -136,6 +137,8 @@ class _Reader:
             raise self._refusal("it is nested too deeply") from None
 
     def _restriction(self) -> list[tuple[_Form, str]]:
+        if levels := self._levels():
+            return [(_Form(np.eye(len(self._names))[place], 0.0), f"{name} = 0") for name, place in levels]
         sides = [self._side()]
         while self._sees("="):
             self._advance()
@@ -144,6 +147,18 @@ class _Reader:
             (form, text) = sides[0]
             return [(form, f"{text} = 0")]
         return [(left.plus(right, -1.0), f"{one} = {other}") for (left, one), (right, other) in pairwise(sides)]
+
+    def _levels(self) -> list[tuple[str, int]]:
+        """Go past a column of categories that stands alone, and return its coefficients; nothing for anything else."""
+        if self._kind not in ("name", "quoted") or self._value in self._names:
+            return []
+        column, one = self._value, re.compile(rf"{re.escape(self._value)}\[[^\]]*\]")
+        levels = [(name, place) for name, place in self._names.items() if one.fullmatch(name)]
+        if levels:
+            self._advance()
+            if not (self._kind == "end" or self._sees(",")):
+                raise self._unknown(column)
+        return levels
 
     def _side(self) -> tuple[_Form, str]:
         start = self._start
