@@ -27,9 +27,9 @@ ALLOWED: dict[str, set[str]] = {
     "exact": {"randomness"},
     "statistics": {"data"},
     "privacy": {"errors", "storage"},
-    "feature_map": {"data", "errors", "storage"},
+    "feature_map": {"data", "errors", "pages", "storage"},
     "theory": {"errors", "privacy"},
-    "ledger": {"errors", "privacy", "storage"},
+    "ledger": {"errors", "pages", "privacy", "storage"},
     "report": {"errors", "pages", "privacy", "seen_text", "storage"},
     "mechanisms": {"errors", "exact", "linalg", "privacy", "randomness", "statistics"},
     "algorithms": {
@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
-    "inference": {"data", "errors", "linalg", "pages", "report", "side_releases", "storage"},
+    "inference": {"data", "errors", "linalg", "pages", "randomness", "report", "side_releases", "storage"},
     "planning": {
         "algorithms",
         "data",
@@ -117,6 +117,7 @@ ALLOWED: dict[str, set[str]] = {
         "estimators",
         "feature_map",
         "formula",
+        "inference",
         "ledger",
         "planning",
         "privacy",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .estimators import PrivateLinearRegression
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
     from .formula import ols
+    from .inference.summary_col import summary_col
     from .ledger import BudgetLedger
     from .planning import plan_accuracy, required_epsilon, required_rows
     from .private_search import PrivateGridSearch
@@ -44,6 +45,7 @@ __all__ = [
     "release_sketch",  # releases a sketch of a whole table
     "required_epsilon",  # which epsilon reaches an accuracy
     "required_rows",  # how many rows reach an accuracy
+    "summary_col",  # several fits in one table
     "theory",  # what theorems promise
 ]
 
@@ -54,6 +56,7 @@ _HOMES = {
     ".estimators": ("PrivateLinearRegression",),
     ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"),
     ".formula": ("ols",),
+    ".inference.summary_col": ("summary_col",),
     ".ledger": ("BudgetLedger",),
     ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),
     ".private_search": ("PrivateGridSearch",),

@@ -13,7 +13,7 @@ from .constraints import Constraints
 from .data import Bounds, RowSource, open_rows
 from .data.bounds import ReadFromData
 from .data.kinds import refuse_unread
-from .data.opening import column_names, rows_to_predict, targets_to_score
+from .data.opening import column_names, rows_to_predict, target_name, targets_to_score
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
@@ -181,7 +181,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     ) -> "PrivateLinearRegression":
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
-            request, ledger = self._request(groups), as_ledger(self.ledger)
+            request, ledger = self._request(groups, target_name(X, y)), as_ledger(self.ledger)
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
@@ -298,7 +298,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def _request(self, groups: Any = None) -> Request:
+    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
         unit, most = self.unit, self.max_rows_per_unit
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
@@ -309,7 +309,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         asked = {name: getattr(self, name) for name in Request.__dataclass_fields__ if hasattr(self, name)}
         asked |= {"fit_intercept": bool(self.fit_intercept), "count_clipped": bool(self.count_clipped)}
         asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
-        return Request(**asked, rows_per_unit=1 if most is None else checked_max_rows(most), void=voids())
+        asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
+        return Request(**asked, void=voids())
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
         """Return the source of rows, of which only so many of each unit are used where there are units."""

@@ -37,7 +37,7 @@ def show_cost(report: "PrivacyReport") -> None:
         "Privacy report",
         ("", ""),
         [
-            *((name.lower(), words) for name, words in report.facts),
+            *((f"{name[:1].lower()}{name[1:]}", words) for name, words in report.facts),
             ("assumed public", "; ".join(report.assumed_public)),
             ("verdict", f"{report.verdict}: {report.verdict_reason}"),
         ],

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,8 @@ class FeatureMap:
         The public range of the target. A fit needs it, a transformation does not.
     target_name : str, optional
         The column whose range ``target`` is. A fit of another column is refused.
+    formula : str, optional
+        The formula that the terms were read from, for summaries and reports.
 
     A row's features depend on that row and on what is declared here, never on another row.
 
@@ -53,6 +55,7 @@ class FeatureMap:
     terms: Sequence[Any] | None = None
     target: Interval | None = None
     target_name: str | None = None
+    formula: str | None = field(default=None, compare=False)  # equal maps may be written in several ways
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -81,6 +84,8 @@ class FeatureMap:
             raise BoundsError(
                 f"target_name={self.target_name!r} must be the name of the column whose range target=(low, high) is."
             )
+        if not isinstance(self.formula, str | None):
+            raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")
         self.bounds()
 
     def plus(self, *terms: Any) -> "FeatureMap":
@@ -121,6 +126,16 @@ class FeatureMap:
         return found
 
     @property
+    def reference_levels(self) -> dict[str, str]:
+        """Columns of categories with the category that the others are compared with, where there is one."""
+        factors = [(factor, self.columns[factor.column]) for term in self._terms for factor in term]
+        return {
+            factor.column: column.levels[0]
+            for factor, column in factors
+            if isinstance(column, CategoricalColumn) and not factor.all_levels
+        }
+
+    @property
     def origin(self) -> Origin:
         """Where the numbers come from: "data" if any of them was read from the data, else "declared"."""
         columns = [column for column in self.columns.values() if isinstance(column, NumericColumn)]
@@ -158,6 +173,26 @@ class FeatureMap:
         result[np.isnan(result).any(axis=1)] = np.nan
         return result
 
+    def _repr_html_(self) -> str:
+        from ..pages.parts import Section, Table, notebook_part
+
+        ranges = self.bounds().features
+        assert isinstance(ranges, Mapping)
+        features = tuple((name, f"[{low:g}, {high:g}]") for name, (low, high) in ranges.items())
+        target = "none declared" if self.target is None else f"[{self.target[0]:g}, {self.target[1]:g}]"
+        facts = [(f"target {self.target_name or ''}".strip(), target)]
+        facts += [("formula", self.formula)] if self.formula is not None else []
+        facts += [(f"reference of {column}", level) for column, level in self.reference_levels.items()]
+        return notebook_part(
+            "Feature map",
+            [
+                Section("", (Table(("", ""), tuple(facts)),)),
+                Section("Columns, as declared", (Table(("", ""), self.describe()),)),
+            ],
+            more=[Section("Features, with the ranges that follow", (Table(("", ""), features),))],
+            alarm="NOT PRIVATE: the ranges were read from the data." if self.origin == "data" else None,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
         return {
@@ -165,6 +200,7 @@ class FeatureMap:
             "terms": [term_to_list(term) for term in self._terms],
             "target": None if self.target is None else list(self.target),
             "target_name": self.target_name,
+            "formula": self.formula,
             "origin": self.origin,
         }
 
@@ -173,8 +209,8 @@ class FeatureMap:
         """Rebuild a map from plain data."""
         try:
             fields = mapping(data)
-            if set(fields) != {"columns", "terms", "target", "target_name", "origin"}:
-                raise ValueError("it has the fields columns, terms, target, target_name and origin")
+            if set(fields) != {"columns", "terms", "target", "target_name", "formula", "origin"}:
+                raise ValueError("it has the fields columns, terms, target, target_name, formula and origin")
             if fields["origin"] not in ("declared", "data"):
                 raise ValueError("its origin is declared or data")
             number = ReadFromData if fields["origin"] == "data" else float
@@ -182,7 +218,8 @@ class FeatureMap:
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
             target = None if fields["target"] is None else tuple(map(number, tuple_of(finite_number)(fields["target"])))
             name = None if fields["target_name"] is None else text(fields["target_name"])
-            return cls(columns, terms, target, name)  # type: ignore[arg-type]
+            formula = None if fields["formula"] is None else text(fields["formula"])
+            return cls(columns, terms, target, name, formula)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 

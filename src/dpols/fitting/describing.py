@@ -1,6 +1,8 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from ..data.bounds import ranges_of
 from ..data.source import Array
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
+from ..inference.quality import r_squared, residual_variance
+from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
@@ -90,10 +94,22 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
+        **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
         estimate_notes=_notes(outcome, inference),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
+
+
+def _described(prepared: Prepared) -> dict[str, Any]:
+    """Return what a fit is of, in public words."""
+    request, feature_map = prepared.request, prepared.request.feature_map
+    return {
+        "target_name": request.target_name or (None if feature_map is None else feature_map.target_name),
+        "formula": None if feature_map is None else feature_map.formula,
+        "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
 
 
 def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
@@ -115,7 +131,7 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
 
 def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     """Return estimates with their intervals; nothing where there are none at all."""
-    columns = inference.standard_errors(), *inference.conf_int().T
+    columns = inference.standard_errors(), *inference.conf_int().T, inference.standard_errors("data")
     if np.isnan(columns[0]).all():
         return ()
     return tuple(
@@ -127,7 +143,7 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
 def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
     if outcome.limits is not None:
         return (NO_INTERVALS,)
-    return () if inference is None else _estimate_notes(inference)
+    return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference))
 
 
 def _estimate_notes(inference: Inference) -> tuple[str, ...]:
@@ -140,6 +156,18 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     if np.isnan(inference.standard_errors()).all():
         return missing
     return (*missing, INTERVALS_ARE_FOR)
+
+
+def _quality_notes(inference: Inference) -> tuple[str, ...]:
+    """Say how well the fit does as a whole."""
+    found = (("R-squared", r_squared(inference)), ("residual variance", residual_variance(inference)))
+    texts = [
+        f"{name} {HIDDEN_WORDS}"
+        if limits is None
+        else f"{name} {limits[0]:.4g}, 95% interval [{limits[1]:.4g}, {limits[2]:.4g}]"
+        for name, limits in found
+    ]
+    return (f"Of least squares on these rows: {'; '.join(texts)}.",)
 
 
 def _advice_on_shortened(share: float) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ class Request:
     rows_per_unit: int = 1
     count_clipped: bool = False
     inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+    target_name: str | None = None  # the dependent variable, where it has a name
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:

@@ -53,6 +53,7 @@ def infer(
     return Inference(
         names=tuple(names),
         n_rows=n_rows,
+        rows_used=_rows_used(measured.gram[trial], row_map, n_rows, rows_per_unit),
         intercept=row_map.intercept is not None,
         estimate=matrix @ (measured.theta[trial] + step) + offset,
         privacy_covariance=mapped @ noise @ mapped.T,
@@ -64,6 +65,13 @@ def infer(
         reasons=reasons,
         population_reasons=_population_reasons(residual, rows_per_unit),
     )
+
+
+def _rows_used(gram: Array, row_map: RowMap, n_rows: int, rows_per_unit: int) -> float:
+    """Return how many rows are not zero, which the intercept's entry of X'X counts; all, where there is none."""
+    if row_map.constant is None:
+        return float(n_rows)
+    return float(min(max(rows_per_unit * gram[-1, -1] / row_map.constant**2, 1.0), n_rows))
 
 
 def _gradient_noise(plan: OneStepPlan, residual_bound: float, step: Array) -> Array:

@@ -65,7 +65,8 @@ class Inference:
     """What is known of the coefficients, in the units of the data. Released values and public numbers only."""
 
     names: tuple[str, ...]  # of the coefficients, the intercept last where there is one
-    n_rows: int
+    n_rows: int  # of the table, a public number
+    rows_used: float  # that are no rows of zeros: a released number
     intercept: bool
     estimate: Array  # least squares, but for noise
     privacy_covariance: Array  # of that noise
@@ -86,6 +87,15 @@ class Inference:
     def standard_errors(self, target: Target = "population") -> Array:
         """Return the standard error of each coefficient; nan where there is none."""
         return self.of_combinations(np.eye(len(self.names)), target=target)[0]
+
+    def covariance(self, target: Target = "population") -> Array:
+        """Return the covariance matrix of the coefficients; nan in rows and columns of those without an interval."""
+        empty = np.isnan(self.standard_errors(target))
+        found = self.privacy_covariance.copy()
+        if target == "population" and self.residual_variance.value is not None:
+            found += self.residual_variance.value * self.unscaled_covariance
+        found[empty], found[:, empty] = np.nan, np.nan
+        return found
 
     def conf_int(self, alpha: float = 0.05, *, target: Target = "population") -> Array:
         """Return lower and upper limits for each coefficient, of shape (coefficients, 2); nan where there are none."""
@@ -182,6 +192,7 @@ class Inference:
         return cls(
             names=names,
             n_rows=whole(given["n_rows"]),
+            rows_used=finite_number(given["rows_used"]),
             intercept=flag(given["intercept"]),
             estimate=_array(given["estimate"], (count,)),
             privacy_covariance=_array(given["privacy_covariance"], (count, count)),

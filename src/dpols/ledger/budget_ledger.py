@@ -250,6 +250,11 @@ class BudgetLedger:
     def __repr__(self) -> str:
         return f"BudgetLedger({str(self.path)!r})"
 
+    def _repr_html_(self) -> str:
+        from .words import in_a_notebook
+
+        return in_a_notebook(self.path, self.state(), self.head())
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BudgetLedger) and self.path == other.path
 

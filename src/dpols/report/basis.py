@@ -97,6 +97,10 @@ class Report(Alarmed, ABC):
         return self.to_text()
 
     @abstractmethod
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+
+    @abstractmethod
     def to_text(self) -> str:
         """Return the report as plain text of at most 100 columns."""
 

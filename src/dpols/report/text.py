@@ -38,6 +38,6 @@ def bullets(items: Iterable[str]) -> list[str]:
 
 def _folded(line: str) -> list[str]:
     """Return a line of text in parts, under where its text begins."""
-    label = re.match(r"[A-Z][A-Za-z ]+? {2,}| +", line)
+    label = re.match(r"[A-Z][A-Za-z. ]+? {2,}| +", line)
     indent = " " * (label.end() if label else 0)
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent) if len(line) > _WIDTH else [line]
