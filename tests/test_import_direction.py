@@ -71,6 +71,7 @@ ALLOWED: dict[str, set[str]] = {
         "storage",
         "versions",
     },
+    "predicting": {"data", "errors", "feature_map", "inference"},
     "estimators": {
         "data",
         "errors",
@@ -78,6 +79,7 @@ ALLOWED: dict[str, set[str]] = {
         "fitting",
         "inference",
         "ledger",
+        "predicting",
         "randomness",
         "report",
         "side_releases",

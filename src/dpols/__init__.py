@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from . import errors, privacy, theory
     from .data import Bounds, read
     from .estimators import PrivateLinearRegression
-    from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
+    from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn, transforms
     from .formula import ols
     from .ledger import BudgetLedger
     from .planning import plan_accuracy, required_epsilon, required_rows
@@ -43,13 +43,14 @@ __all__ = [
     "required_epsilon",  # which epsilon reaches an accuracy
     "required_rows",  # how many rows reach an accuracy
     "theory",  # what theorems promise
+    "transforms",  # functions of columns whose ranges follow, for a FeatureMap
 ]
 
 _MODULES = ("errors", "privacy", "theory")
 _HOMES = {
     ".data": ("Bounds", "read"),
     ".estimators": ("PrivateLinearRegression",),
-    ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"),
+    ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn", "transforms"),
     ".formula": ("ols",),
     ".ledger": ("BudgetLedger",),
     ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),

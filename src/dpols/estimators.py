@@ -19,8 +19,8 @@ from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .fitting.surroundings import voids, warn_around_a_fit, warn_user
 from .inference import Inference
-from .inference.inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
+from .predicting import Predicting
 from .randomness import Witness
 from .report import PrivacyReport
 from .side_releases.paid_bounds import PaidBounds
@@ -33,7 +33,7 @@ SCORE_IS_EXACT = (
 )
 
 
-class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
+class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
     """Least squares with a differential privacy guarantee.
 
     Parameters
@@ -182,17 +182,12 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.feature_map_, self.target_range_ = request.feature_map, outcome.row_map.target
+            if self.feature_map_ is not None and self.feature_map_.target_transform:
+                assert self.feature_map_.target is not None
+                self.target_range_ = self.feature_map_.target
             self.inference_ = inference_of(prepared, outcome, self._names())
             self.privacy_report_, self.ledger_entry_ = report_of(prepared, outcome, self._names()), outcome.entry
         return self
-
-    def predict(self, X: Any, *, raw: bool = False) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return predictions in the units of the target, within its declared range unless ``raw`` asks for all.
-
-        Rows are not clipped, but for what a feature map clips.
-        """
-        predictions = np.asarray(self._features(X) @ self.coef_ + self.intercept_)
-        return predictions if raw else np.clip(predictions, *self.target_range_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""

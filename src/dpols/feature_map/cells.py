@@ -79,13 +79,14 @@ def _numbers(name: str, raw: Any, column: NumericColumn) -> Array:
 
 def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
     known = {level: code for code, level in enumerate(column.levels)}
+    folded = {} if column.case == "exact" else {level.casefold(): code for level, code in known.items()}
     empty = _BAD if column.missing is None else known[column.missing]
     unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
     as_numbers = all(_is_number(level) for level in column.categories)
     long = any(_WHOLE.fullmatch(level) and len(level) > 15 for level in column.categories)
 
     def code(value: Any) -> int:
-        if is_missing(value) or (isinstance(value, str) and value == ""):
+        if is_missing(value) or (isinstance(value, str) and not value.strip()):
             return empty
         if long and isinstance(value, float | np.floating) and abs(float(value)) >= _LARGEST_EXACT:
             raise DataTypeError(
@@ -103,7 +104,7 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
             ) from None
         if level not in known and as_numbers and isinstance(value, str):
             level = _canonical(value)
-        return known.get(level, unknown)
+        return known.get(level, folded.get(level.casefold(), unknown))
 
     return _encode(raw, code)
 

@@ -20,8 +20,8 @@ from typing import Any
 from ..errors import ParameterError
 
 KNOWN = (
-    "a formula may have column names, products such as a:b and a*b, I(a**2), I((a - 5)**2), poly(a, 2, raw=True) and "
-    "C(a, levels=[...])"
+    "a formula may have column names, products such as a:b and a*b, I(a**2), I((a - 5)**2), poly(a, 2, raw=True), "
+    "log(a), log1p(a), sqrt(a), exp(a), scale(a, center=40, scale=10), bs(a, knots=[...]) and C(a, levels=[...])"
 )
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)

@@ -44,13 +44,16 @@ class Inferring:
 
         Limits for an observation take errors to be normal. The mean is that of the estimates in ``summary``, not of
         ``coef_``. Where the released values support no interval, limits are nan and an InferenceWarning says why.
+
+        Where a transform of the target was fitted, mean and limits are brought back to the target's units, in which the
+        mean of the transform is a median; the standard error is that of the transform.
         """
         inference = self._asked_for()
         found = inference.predict_interval(self._features(X), alpha=alpha, of=of, target=target)
         reasons = inference.why_not("population" if of == "observation" else target)
         empty = int(np.isnan(found.stderr).sum())
         warn_of(reasons or ((f"{empty} of {len(found.stderr)} rows: {UNSURE}",) if empty else ()))
-        return found
+        return self._in_units(found)
 
     def _asked_for(self) -> Inference:
         self._require_fit()
@@ -65,3 +68,7 @@ class Inferring:
 
     def _features(self, X: Any) -> Any:
         raise NotImplementedError
+
+    def _in_units(self, found: PredictionInterval) -> PredictionInterval:
+        """Return intervals of what was fitted in the units of the target."""
+        return found
