@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline
 
 from ..data.bounds import Interval, as_float
 from ..data.source import Array
@@ -65,7 +64,7 @@ class Spline:
         low, high = ends
         knots = np.array([low] * (self.degree + 1) + list(self.knots) + [high] * (self.degree + 1), dtype=np.float64)
         inside = np.clip(np.where(np.isnan(x), low, x), low, high)
-        basis = BSpline.design_matrix(inside, knots, self.degree).toarray()[:, 1:]
+        basis = _basis(inside, knots, self.degree)[:, 1:]
         result = np.asarray(np.clip(basis, 0.0, 1.0))  # rounding must lead no value beyond its range
         result[np.isnan(x)] = np.nan
         return result
@@ -75,3 +74,17 @@ class Spline:
 
     def to_list(self) -> list[Any]:
         return ["spline", list(self.knots), self.degree]
+
+
+def _basis(x: Array, knots: Array, degree: int) -> Array:
+    """Return the basis of B-splines at some numbers, by the recursion of de Boor and Cox."""
+    last = np.searchsorted(knots, knots[-1]) - 1  # the piece that holds the upper end of the range, too
+    piece = np.minimum(np.searchsorted(knots, x, side="right") - 1, last)
+    basis = (piece[:, None] == np.arange(len(knots) - 1)).astype(np.float64)
+    for order in range(1, degree + 1):
+        width = knots[order:] - knots[:-order]
+        share = np.where(width > 0.0, 1.0 / np.where(width > 0.0, width, 1.0), 0.0)
+        rising = (x[:, None] - knots[: -order - 1]) * share[:-1]
+        falling = (knots[order + 1 :] - x[:, None]) * share[1:]
+        basis = rising * basis[:, :-1] + falling * basis[:, 1:]
+    return basis

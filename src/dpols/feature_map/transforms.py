@@ -271,7 +271,7 @@ def transform_from_list(data: Any) -> Transform:
 
 
 def _step_from(parts: Sequence[Any]) -> Step:
-    name = text(parts[0])
+    name = text(parts[0]) if parts else ""
     if name == "spline" and len(parts) == 3:
         return Spline(tuple_of(finite_number)(parts[1]), whole(parts[2]))
     if name in _FUNCTIONS and len(parts) == 1:
