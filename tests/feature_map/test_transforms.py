@@ -29,7 +29,7 @@ EXACT = {
     "log": mpmath.log,
     "log2": lambda x: mpmath.log(x, 2),
     "log10": lambda x: mpmath.log10(x),
-    "log1p": lambda x: mpmath.log(1 + x),
+    "log1p": mpmath.log1p,
     "sqrt": mpmath.sqrt,
     "exp": mpmath.exp,
 }

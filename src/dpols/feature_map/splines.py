@@ -87,4 +87,4 @@ def _basis(x: Array, knots: Array, degree: int) -> Array:
         rising = (x[:, None] - knots[: -order - 1]) * share[:-1]
         falling = (knots[order + 1 :] - x[:, None]) * share[1:]
         basis = rising * basis[:, :-1] + falling * basis[:, 1:]
-    return basis
+    return np.asarray(basis)

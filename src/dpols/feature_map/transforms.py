@@ -132,7 +132,9 @@ class Power:
     def inverse(self, y: Array) -> Array:
         with np.errstate(over="ignore", divide="ignore"):
             root = np.power(np.abs(y), 1.0 / self.exponent)
-        return np.asarray(np.copysign(root, y) if self._odd else np.where(y > 0.0, root, self.values(np.zeros(1))[0]))
+            return np.asarray(
+                np.copysign(root, y) if self._odd else np.where(y > 0.0, root, math.inf if self.exponent < 0.0 else 0.0)
+            )
 
     def interval(self, ends: Interval, label: str) -> Interval:
         whole_number = self.exponent == int(self.exponent)
