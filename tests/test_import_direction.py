@@ -137,7 +137,18 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "typer", "rich"}
+OPTIONAL = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "dask",
+    "distributed",
+    "pyspark",
+    "matplotlib",
+    "typer",
+    "rich",
+    "python_calamine",
+}
 
 # What users see from outside, and so must not reach for private names.
 OUTSIDE = {"audit", "cli"}

@@ -103,7 +103,7 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
                 "it must hold text, numbers or booleans."
             ) from None
         if level not in known and as_numbers and isinstance(value, str):
-            level = _canonical(value)
+            level = _canonical(level)
         return known.get(level, folded.get(level.casefold(), unknown))
 
     return _encode(raw, code)

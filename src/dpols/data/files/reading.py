@@ -11,6 +11,7 @@ from ...errors import BoundsError, DataError, DataTypeError
 from ..engines import SumTasks, task_engine
 from ..source import Block, Kernel, Total, add_up
 from ..threads import map_blocks
+from .dialect import Dialect
 from .formats import FORMATS, format_of
 from .progress import Progress, Watch
 from .summing import number, sum_of, task_blocks
@@ -111,6 +112,9 @@ def read(
     client: Any = None,
     spark: Any = None,
     progress: Progress | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> FileSource:
     """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
 
@@ -133,7 +137,11 @@ def read(
         The same with the workers of Spark.
     progress : callable, optional
         Called as ``progress(number of the pass, rows that it has read, rows in all)`` while passes run.
+    sep, decimal, encoding : str, optional
+        Separator, decimal mark and encoding of text files. By default the header shows the separator, semicolons go
+        with decimal commas, and each text is UTF-8 or, where it is none, Windows-1252, of which Latin-1 is a part.
     """
+    dialect = Dialect(sep, decimal, encoding)
     if isinstance(columns, str):
         raise DataError(f"columns={columns!r} is one name; pass a list of names, such as columns=[{columns!r}].")
     engine = task_engine(client, spark)
@@ -145,7 +153,7 @@ def read(
     kind = kinds.pop()
     if target is not None and target in (columns or ()):
         raise DataError(f"target={target!r} is also among the columns; leave it out there.")
-    first = _names(FORMATS[kind].header(Stamp.of(files[0])), _partition(folder, files[0]))
+    first = _names(FORMATS[kind].header(Stamp.of(files[0], dialect)), _partition(folder, files[0]))
     features = tuple(name for name in first if name != target) if columns is None else tuple(map(str, columns))
     if not features:
         raise BoundsError(f"{str(folder)!r} has no feature columns.")
@@ -153,7 +161,7 @@ def read(
     tasks: list[FileTask] = []
     complaints: list[str] = []
     for file in files:
-        stamp, keys = Stamp.of(file), _partition(folder, file)
+        stamp, keys = Stamp.of(file, dialect), _partition(folder, file)
         header = FORMATS[kind].header(stamp)
         _check_columns(stamp, _names(header, keys), names, first if columns is None else None)
         complaints += _not_numbers(stamp, header, keys, names)
@@ -166,14 +174,14 @@ def read(
     return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None, engine, watch)
 
 
-def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
+def column_types(path: str | os.PathLike[str], dialect: Dialect = Dialect()) -> dict[str, str | None]:  # noqa: B008
     """Return each column's name with why it cannot be used, or None where it can, from the first header alone.
 
     A CSV file's header says nothing of types, so no column of one is ruled out. No row is read.
     """
     folder = Path(path)
     file = _files(folder)[0]
-    return dict(FORMATS[format_of(file)].header(Stamp.of(file))) | dict.fromkeys(_partition(folder, file))
+    return dict(FORMATS[format_of(file)].header(Stamp.of(file, dialect))) | dict.fromkeys(_partition(folder, file))
 
 
 def _files(path: Path) -> list[Path]:
@@ -229,8 +237,8 @@ def _not_numbers(file: Stamp, header: Header, keys: Mapping[str, str], wanted: S
     if not text:
         return []
     return [
-        f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Correct it, encode it "
-        "as one 0/1 column for each publicly known category, or leave it out."
+        f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Declare its public "
+        "categories (categories = [...] in the bounds file, dpols.CategoricalColumn in Python), or leave it out."
     ]
 
 
