@@ -40,10 +40,11 @@ def _fit(model: "PrivateLinearRegression", table: DeclaredTable) -> None:
     data, target = table.data, table.target
     with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
-            model.fit(read(data, target, table.columns, progress=progress))
+            model.fit(read(data, target, table.columns, progress=progress, **table.dialect.options))
         else:
             text = [table.unit, *categories_of(table.declared)]
-            model.fit(read_with_unit(data, [*table.columns, target, table.unit], text=text), target)
+            names = [*table.columns, target, table.unit]
+            model.fit(read_with_unit(data, names, table.dialect, text=text), target)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from ..data import FileSource, read
+from ..data.files import Dialect
 from ..data.source import Array
 from ..errors import DataError, ModelFileError, ParameterError
 from ..feature_map import mapped_files
@@ -33,6 +34,9 @@ def predict(
         ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="One minus the level of the limits; by default 0.05.")] = None,
+    separator: given.Separator = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
 ) -> None:
     """Predict the target for each row of a file or a folder of files.
 
@@ -54,7 +58,8 @@ def predict(
     if out.suffix.lower() != ".csv":
         raise ParameterError(f"--out {str(out)!r} must end in .csv, since that is what is written.")
     check_output(out, inputs=(model, data))
-    source = read(data, columns=[str(name) for name in names])
+    dialect = Dialect(separator, decimal, encoding)
+    source = read(data, columns=[str(name) for name in names], **dialect.options)
     if fitted.feature_map_ is not None:
         source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):

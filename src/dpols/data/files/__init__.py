@@ -2,7 +2,7 @@
 
 from .dialect import Dialect
 from .progress import Progress
-from .reading import FileSource, column_types, read
+from .reading import FileSource, column_types, read, table_in_memory
 from .task import FileTask, Stamp
 
-__all__ = ["Dialect", "FileSource", "FileTask", "Progress", "Stamp", "column_types", "read"]
+__all__ = ["Dialect", "FileSource", "FileTask", "Progress", "Stamp", "column_types", "read", "table_in_memory"]

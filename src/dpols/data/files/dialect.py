@@ -6,6 +6,7 @@ others are read.
 
 import codecs
 from dataclasses import dataclass
+from typing import Any
 
 from ...errors import DataError
 
@@ -50,6 +51,11 @@ class Dialect:
             raise DataError("separator and decimal mark are both a comma; values could not be told apart.")
         if self.encoding is not None:
             _check_encoding(self.encoding)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How ``read`` names what is said."""
+        return {"sep": self.separator, "decimal": self.decimal, "encoding": self.encoding}
 
     def settled(self, header: bytes, suffix: str) -> "Dialect":
         """Return a dialect in which separator and decimal mark are known, from the header of a file and its suffix."""

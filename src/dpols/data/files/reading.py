@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...errors import BoundsError, DataError, DataTypeError
+from ..arrow import pyarrow
 from ..engines import SumTasks, task_engine
 from ..source import Block, Kernel, Total, add_up
 from ..threads import map_blocks
+from . import csv
 from .dialect import Dialect
 from .formats import FORMATS, format_of
 from .progress import Progress, Watch
@@ -182,6 +184,24 @@ def column_types(path: str | os.PathLike[str], dialect: Dialect = Dialect()) -> 
     folder = Path(path)
     file = _files(folder)[0]
     return dict(FORMATS[format_of(file)].header(Stamp.of(file, dialect))) | dict.fromkeys(_partition(folder, file))
+
+
+def table_in_memory(file: Stamp, names: Sequence[str], text: Sequence[str]) -> Any:
+    """Return some columns of a whole file as a table of pyarrow, those in ``text`` as they are."""
+    kind = format_of(Path(file.path))
+    if kind == "csv":
+        return csv.in_memory(file, names, text)
+    if kind == "npy":
+        raise DataError(f"{file.path!r} has no columns of names that could be ids; write it as Parquet or CSV.")
+    arrow, module = pyarrow(), FORMATS[kind]
+    found = [
+        batch
+        for part, _ in module.parts(file, names)
+        for batch in module.batches(file, part, names, threads=True, text=text)
+    ]
+    if not found:
+        raise DataError(f"{file.path!r} has no rows (0 sample(s)); at least one is required.")
+    return arrow.Table.from_batches(found).select(list(names))
 
 
 def _files(path: Path) -> list[Path]:
