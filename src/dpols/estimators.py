@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .data import Bounds, RowSource, open_rows
 from .data.kinds import refuse_unread
 from .data.opening import column_names, rows_to_predict, targets_to_score
+from .data.selecting import with_columns
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
@@ -256,7 +257,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
-        return rows_to_predict(self, X)
+        return rows_to_predict(self, with_columns(X, getattr(self, "feature_names_in_", ())))
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.
@@ -307,6 +308,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
             return source
+        if isinstance(self.bounds, Bounds | PaidBounds) and isinstance(self.bounds.features, Mapping):
+            X = with_columns(X, self.bounds.features, y)
         source = open_rows(X, y)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import simplefilter
 
 import typer
 
 from ..data import read
-from ..errors import BadRowsError
+from ..errors import BadRowsError, WeakGuaranteeWarning
 from ..feature_map import FeatureMap
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
@@ -38,6 +39,7 @@ def fit_into_files(model: "PrivateLinearRegression", table: DeclaredTable, out: 
 
 def _fit(model: "PrivateLinearRegression", table: DeclaredTable) -> None:
     data, target = table.data, table.target
+    simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
     with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
             model.fit(read(data, target, table.columns, progress=progress, **table.dialect.options))

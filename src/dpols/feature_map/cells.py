@@ -174,7 +174,8 @@ def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
 
 def _not_numbers(name: str, kind: Any) -> DataTypeError:
     return DataTypeError(
-        f"column {name!r} is declared as numbers, but holds {kind}. Correct it, or declare its public categories."
+        f"column {name!r} is declared as numbers, but holds {kind}. Declare its public categories (categories = [...] "
+        "in the bounds file, dpols.CategoricalColumn in Python), or correct it."
     )
 
 

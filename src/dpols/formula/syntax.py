@@ -104,7 +104,12 @@ class Sides:
 
 def parsed(formula: Any) -> Sides:
     """Return the tree of a formula."""
-    if not isinstance(formula, str) or "~" not in formula:
+    if not isinstance(formula, str):  # it may hold rows, and is not quoted
+        raise ParameterError(
+            f"formula is of type {type(formula).__name__}; the formula comes first, and then the table, as in "
+            'dpols.ols("income ~ age + hours", table, ...).'
+        )
+    if "~" not in formula:
         raise ParameterError(f'formula={formula!r} must be a text such as "income ~ age + hours".')
     reader = _Reader(formula)
     if reader.sees("~"):

@@ -36,6 +36,8 @@ class FileSource:
         What makes up the rows. Each can be sent to another process and read there by ``task_blocks``.
     not_numbers : str or None
         What says which columns do not hold numbers, where there are any.
+    text_columns : tuple of str
+        Their names.
     engine : callable or None
         What sums over the tasks on workers elsewhere; None for the threads of this process.
     watch : Watch or None
@@ -47,6 +49,7 @@ class FileSource:
     target: str | None
     tasks: tuple[FileTask, ...] = field(repr=False)
     not_numbers: str | None = field(default=None, repr=False)
+    text_columns: tuple[str, ...] = field(default=(), repr=False)
     engine: SumTasks | None = field(default=None, repr=False, compare=False)
     watch: Watch | None = field(default=None, repr=False, compare=False)
 
@@ -94,6 +97,13 @@ class FileSource:
         made = FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine, watch=self.watch)
         made.check()
         return made
+
+    def selected(self, columns: Sequence[str]) -> "FileSource":
+        """Return the same rows with some of their columns."""
+        wanted = [*columns, *([] if self.target is None else [self.target])]
+        tasks = tuple(replace(task, features=tuple(columns)) for task in self.tasks)
+        wrong = [name for name in self.text_columns if name in wanted]
+        return replace(self, columns=tuple(columns), tasks=tasks, not_numbers=self.not_numbers if wrong else None)
 
     def blocks(self) -> Iterator[Block]:
         """Yield features and target of all rows in their order, in blocks of at most 64k."""
@@ -162,18 +172,22 @@ def read(
     names = (*features, *([] if target is None else [target]))
     tasks: list[FileTask] = []
     complaints: list[str] = []
+    text: list[str] = []
     for file in files:
         stamp, keys = Stamp.of(file, dialect), _partition(folder, file)
         header = FORMATS[kind].header(stamp)
         _check_columns(stamp, _names(header, keys), names, first if columns is None else None)
-        complaints += _not_numbers(stamp, header, keys, names)
+        wrong = _text_columns(header, keys, names)
+        complaints += _not_numbers(stamp, wrong)
+        text += wrong
         constants = tuple((name, keys[name]) for name in names if name in keys)
         parts = FORMATS[kind].parts(stamp, [name for name in names if name not in keys])
         tasks += [FileTask(stamp, kind, part, n, features, target, constants) for part, n in parts if n > 0]
     if not tasks:
         raise DataError(f"{str(folder)!r} has no rows (0 sample(s)); at least one is required.")
     watch = None if progress is None else Watch(progress, sum(task.n_rows for task in tasks))
-    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None, engine, watch)
+    complaint = complaints[0] if complaints else None
+    return FileSource(str(folder), features, target, tuple(tasks), complaint, tuple(text), engine, watch)
 
 
 def column_types(path: str | os.PathLike[str], dialect: Dialect = Dialect()) -> dict[str, str | None]:  # noqa: B008
@@ -250,10 +264,13 @@ def _check_columns(file: Stamp, names: Sequence[str], wanted: Sequence[str], all
         raise DataError(f"{file.path!r} has more than one column {_listed(repeated)}; names must be unique.")
 
 
-def _not_numbers(file: Stamp, header: Header, keys: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
-    """Say which columns of a file do not hold numbers, if any."""
+def _text_columns(header: Header, keys: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
     text = [name for name, unusable in header if name in wanted and unusable is not None]
-    text += [name for name, value in keys.items() if name in wanted and not _is_number(value)]
+    return text + [name for name, value in keys.items() if name in wanted and not _is_number(value)]
+
+
+def _not_numbers(file: Stamp, text: Sequence[str]) -> list[str]:
+    """Say which columns of a file do not hold numbers, if any."""
     if not text:
         return []
     return [
