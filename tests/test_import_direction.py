@@ -84,6 +84,7 @@ ALLOWED: dict[str, set[str]] = {
         "storage",
         "versions",
     },
+    "predicting": {"data", "errors", "feature_map", "inference"},
     "estimators": {
         "constraints",
         "data",
@@ -92,6 +93,7 @@ ALLOWED: dict[str, set[str]] = {
         "fitting",
         "inference",
         "ledger",
+        "predicting",
         "randomness",
         "report",
         "side_releases",
@@ -153,7 +155,18 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "typer", "rich"}
+OPTIONAL = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "dask",
+    "distributed",
+    "pyspark",
+    "matplotlib",
+    "typer",
+    "rich",
+    "python_calamine",
+}
 
 # What users see from outside, and so must not reach for private names.
 OUTSIDE = {"audit", "cli"}

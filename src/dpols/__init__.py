@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .constraints import Constraints
     from .data import Bounds, read
     from .estimators import PrivateLinearRegression
-    from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
+    from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn, transforms
     from .formula import ols
     from .inference.summary_col import summary_col
     from .ledger import BudgetLedger
@@ -47,6 +47,7 @@ __all__ = [
     "required_rows",  # how many rows reach an accuracy
     "summary_col",  # several fits in one table
     "theory",  # what theorems promise
+    "transforms",  # functions of columns whose ranges follow, for a FeatureMap
 ]
 
 _MODULES = ("errors", "privacy", "theory")
@@ -54,7 +55,7 @@ _HOMES = {
     ".constraints": ("Constraints",),
     ".data": ("Bounds", "read"),
     ".estimators": ("PrivateLinearRegression",),
-    ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"),
+    ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn", "transforms"),
     ".formula": ("ols",),
     ".inference.summary_col": ("summary_col",),
     ".ledger": ("BudgetLedger",),

@@ -14,6 +14,7 @@ from .data import Bounds, RowSource, open_rows
 from .data.bounds import ReadFromData
 from .data.kinds import refuse_unread
 from .data.opening import column_names, rows_to_predict, target_name, targets_to_score
+from .data.selecting import with_columns
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
@@ -21,8 +22,8 @@ from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .fitting.surroundings import voids, warn_around_a_fit, warn_user
 from .inference import Inference
-from .inference.inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
+from .predicting import Predicting
 from .randomness import Witness
 from .report import PrivacyReport
 from .side_releases.paid_bounds import PaidBounds
@@ -35,7 +36,7 @@ SCORE_IS_EXACT = (
 )
 
 
-class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
+class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
     """Least squares with a differential privacy guarantee.
 
     Parameters
@@ -196,16 +197,11 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.target_range_, self.ledger_entry_ = outcome.row_map.target, outcome.entry
+            if self.feature_map_ is not None and self.feature_map_.target_transform:
+                assert self.feature_map_.target is not None
+                self.target_range_ = self.feature_map_.target
             self.inference_ = inference_of(prepared, outcome, self._names())
         return self
-
-    def predict(self, X: Any, *, raw: bool = False) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return predictions in the units of the target, within its declared range unless ``raw`` asks for all.
-
-        Rows are not clipped, but for what a feature map clips.
-        """
-        predictions = np.asarray(self._features(X) @ self.coef_ + self.intercept_)
-        return predictions if raw else np.clip(predictions, *self.target_range_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
@@ -275,7 +271,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
-        return rows_to_predict(self, X)
+        return rows_to_predict(self, with_columns(X, tuple(getattr(self, "feature_names_in_", ()))))
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.
@@ -327,6 +323,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
             return source
+        if isinstance(self.bounds, Bounds | PaidBounds) and isinstance(self.bounds.features, Mapping):
+            X = with_columns(X, self.bounds.features, y)
         source = open_rows(X, y)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)

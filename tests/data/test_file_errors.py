@@ -46,10 +46,36 @@ def test_a_missing_file(tmp_path, name):
     refused(tmp_path / name, name, errors=FileNotFoundError)
 
 
-@pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.gz", "rows"])
-def test_a_format_that_is_not_read(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("rows.sav", "pandas.read_spss(path).to_parquet"),
+        ("rows.RDS", "arrow::write_parquet(readRDS(path)"),
+        ("rows.zip", "Unpack it first"),
+        ("rows.csv.bz2", "Unpack it first"),
+        ("rows.parquet.gz", "Unpack it first"),
+        ("rows", "Write it as Parquet or CSV"),
+    ],
+)
+def test_a_format_that_is_not_read(tmp_path, name, remedy):
     (tmp_path / name).write_bytes(b"PK\3\4")
-    refused(tmp_path / name, name, ".parquet", "Convert")
+    refused(tmp_path / name, name, remedy)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("rows.xlsx", ("cannot be read as a workbook", "as CSV")),
+        ("rows.dta", ("cannot be read as a Stata file", "as CSV")),
+        ("rows.csv.gz", ("not a gzip file", "Compress it anew")),
+        ("rows.csv.zst", ("not a zstd file", "Compress it anew")),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says(tmp_path, name, words):
+    pytest.importorskip("python_calamine")
+    pytest.importorskip("pandas")
+    (tmp_path / name).write_bytes(b"PK\3\4")
+    refused(tmp_path / name, name, *words)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".npy"])
@@ -182,7 +208,7 @@ def test_a_folder_of_several_formats(tmp_path):
 def test_a_stray_file_in_a_folder_is_not_passed_over(tmp_path):
     folder = WRITERS["parquet folder"](tmp_path, table())
     (folder / "part2" / "rows.parquet.tmp").write_text("")
-    refused(folder, "rows.parquet.tmp", "Convert")
+    refused(folder, "rows.parquet.tmp", "Write it as Parquet or CSV")
 
 
 def test_a_delta_table(tmp_path):

@@ -498,3 +498,42 @@ def test_a_float_among_other_cells_that_could_be_several_long_categories_is_none
 @pytest.mark.parametrize("cell", [Decimal("1e999999999"), Decimal("1e-999999999"), Decimal("Infinity"), "1e999999999"])
 def test_a_number_of_any_size_is_no_category_and_takes_no_time(cell):
     assert FeatureMap({"c": CategoricalColumn([1, 2])}).transform([[cell]]).tolist() == [[0]]
+
+
+@pytest.mark.parametrize("kind", ["list", "pandas", "object", "category", "polars", "pyarrow"])
+def test_white_space_and_letter_case_of_a_cell_do_not_matter(kind):
+    cells = [" south", "SOUTH\t", "South", "soth", " ", "north", None]
+    column = CategoricalColumn(["north", "south"], missing="south")
+    expected = [1, 1, 1, 0, 1, 0, 1]
+    assert FeatureMap({"r": column}).transform(_as(kind, cells)).ravel().tolist() == expected
+    exact = CategoricalColumn(["north", "south"], missing="south", case="exact")
+    assert FeatureMap({"r": exact}).transform(_as(kind, cells)).ravel().tolist() == [1, 0, 0, 0, 1, 0, 1]
+
+
+def _as(kind, cells):
+    if kind == "list":
+        return [[cell] for cell in cells]
+    if kind == "polars":
+        return pytest.importorskip("polars").DataFrame({"r": cells})
+    if kind == "pyarrow":
+        return pytest.importorskip("pyarrow").table({"r": cells})
+    frame = pytest.importorskip("pandas").DataFrame({"r": cells})
+    return frame if kind == "pandas" else frame.astype(kind)
+
+
+def test_categories_that_differ_in_letter_case_alone_are_asked_about():
+    with pytest.raises(BoundsError, match=r"'South' and 'south'.*case='exact'"):
+        CategoricalColumn(["north", "South", "south"])
+    made = FeatureMap({"r": CategoricalColumn(["north", "South", "south"], case="exact")})
+    assert made.transform([["South"], ["south"], ["SOUTH"]]).tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert made.describe()[0][1].endswith("letter case matters")
+    with pytest.raises(BoundsError, match="more than once"):
+        CategoricalColumn(["north", " north"])
+
+
+def test_the_reference_is_the_category_without_a_column():
+    made = FeatureMap({"r": CategoricalColumn(["a", "b", "c"], reference="c")})
+    assert made.names == ("r[a]", "r[b]")
+    assert FeatureMap.from_dict(made.to_dict()) == made
+    with pytest.raises(BoundsError, match="reference='d' must be one of"):
+        CategoricalColumn(["a", "b"], reference="d")

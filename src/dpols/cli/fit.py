@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..data.files import Dialect
 from ..errors import ParameterError
 from . import options as given
 from .console import out as console
@@ -115,6 +116,9 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
     ] = None,
+    separator: given.Separator = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
     json: given.Json = False,
 ) -> None:
     """Fit a private linear regression on a file or a folder of files.
@@ -129,9 +133,10 @@ def fit(
     rule = given.parsed_delta(delta, epsilon)
     if inference_share is not None and not 0.0 < inference_share < 1.0:
         raise ParameterError(f"--inference-share {inference_share:g} must lie strictly between 0 and 1, such as 0.3.")
-    check_unit(data, unit, max_rows_per_unit)
+    dialect = Dialect(separator, decimal, encoding)
+    check_unit(data, unit, max_rows_per_unit, dialect)
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
-    table = declared_table(data, ways, target, formula, features, unit, fit_intercept=not no_intercept)
+    table = declared_table(data, ways, target, formula, features, unit, dialect, fit_intercept=not no_intercept)
     model = PrivateLinearRegression(
         epsilon=epsilon,
         delta=rule,

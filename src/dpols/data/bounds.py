@@ -335,7 +335,9 @@ def checked_interval(name: str, pair: object, *, smallest: float = _SMALLEST, la
         raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
         raise BoundsError(f"{name}={pair!r} must be finite.")
-    if not low < high:
+    if low > high:
+        raise BoundsError(f"{name}={pair!r} has the high end first; write ({high:g}, {low:g}).")
+    if low == high:
         raise BoundsError(f"{name}={pair!r} must have low < high; drop a column that is constant.")
     if max(-low, high) > largest or high - low < smallest:
         raise BoundsError(f"{name}={pair!r} must lie within {largest:g} of 0 and be at least {smallest:g} apart.")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,20 @@ from ..storage.plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
 from .columns import CategoricalColumn, Column, NumericColumn, column_from_dict, repeated
 from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_list, values_of, width_of
+from .transforms import (
+    as_transform,
+    bare,
+    interval_of,
+    inverse_of_transform,
+    label_of,
+    numbers_of,
+    require_invertible,
+    transform_from_list,
+    values_of_transform,
+)
 
 _MOST_FEATURES = 100_000
+_FIELDS = {"columns", "terms", "target", "target_name", "formula", "target_transform", "origin"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,8 @@ class FeatureMap:
         The column whose range ``target`` is. A fit of another column is refused.
     formula : str, optional
         The formula that the terms were read from, for summaries and reports.
+    target_transform : str, Power, Standardize, or a list of these, optional
+        What is fitted in place of the clipped target, such as its "log". Predictions are in the target's own units.
 
     A row's features depend on that row and on what is declared here, never on another row.
 
@@ -56,6 +70,7 @@ class FeatureMap:
     target: Interval | None = None
     target_name: str | None = None
     formula: str | None = field(default=None, compare=False)  # equal maps may be written in several ways
+    target_transform: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -86,11 +101,12 @@ class FeatureMap:
             )
         if not isinstance(self.formula, str | None):
             raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")
+        self._check_target_transform()
         self.bounds()
 
     def plus(self, *terms: Any) -> "FeatureMap":
         """Return a map with further terms."""
-        return FeatureMap(self.columns, (*self._terms, *terms), self.target, self.target_name)
+        return replace(self, terms=(*self._terms, *terms), formula=None)
 
     def check_target(self, name: str) -> None:
         """Refuse a target whose range is not the declared one."""
@@ -99,6 +115,51 @@ class FeatureMap:
                 f"the target is {name!r}, but its declared range is that of {self.target_name!r}; fit "
                 f"{self.target_name!r}, or declare target and target_name of {name!r}."
             )
+
+    def _check_target_transform(self) -> None:
+        steps = as_transform(self.target_transform)
+        object.__setattr__(self, "target_transform", steps)
+        if not steps:
+            return
+        if self.target is None:
+            raise BoundsError("target_transform needs the public range of the target: give target=(low, high), too.")
+        require_invertible(steps, self.target, self._target_label)
+
+    @property
+    def _target_label(self) -> str:
+        return self.target_name or "target"
+
+    @property
+    def fitted_range(self) -> Interval | None:
+        """The range of what is fitted: of the target, or of its transform."""
+        if self.target is None:
+            return None
+        return interval_of(self.target_transform, self.target, self._target_label)
+
+    @property
+    def fitted_name(self) -> str:
+        """What is fitted: the name of the target, within its transform where there is one."""
+        return bare(label_of(self.target_transform, self._target_label))
+
+    def fitted_target(self, values: Array) -> Array:
+        """Return what is fitted in place of targets: these, or the transform of them within their range."""
+        if not self.target_transform:
+            return values
+        assert self.target is not None
+        clipped = np.clip(values, *self.target)
+        clipped[~np.isfinite(values)] = np.nan
+        return values_of_transform(self.target_transform, clipped)
+
+    def target_units(self, fitted: Array, *, raw: bool = False) -> Array:
+        """Return predictions of what is fitted in the target's own units, within its range unless ``raw``."""
+        if not self.target_transform:
+            return fitted
+        assert self.target is not None
+        assert self.fitted_range is not None
+        if raw:
+            return inverse_of_transform(self.target_transform, fitted)
+        inverse = inverse_of_transform(self.target_transform, np.clip(fitted, *self.fitted_range))
+        return np.asarray(np.clip(inverse, *self.target))
 
     @property
     def raw_columns(self) -> tuple[str, ...]:
@@ -140,8 +201,10 @@ class FeatureMap:
         """Where the numbers come from: "data" if any of them was read from the data, else "declared"."""
         columns = [column for column in self.columns.values() if isinstance(column, NumericColumn)]
         numbers = [(*column.interval, column.missing) for column in columns]
-        shifts = [factor.origin for term in self._terms for factor in term]
-        return "data" if read_from_data(*numbers, shifts, self.target) else "declared"
+        factors = [factor for term in self._terms for factor in term]
+        constants = [(factor.origin, *numbers_of(factor.transform or ())) for factor in factors]
+        own = numbers_of(self.target_transform)
+        return "data" if read_from_data(*numbers, *constants, self.target, own) else "declared"
 
     def bounds(self, *, x_norm: float | None = None) -> Bounds:
         """Return the bounds of the features and of the target that follow from what is declared.
@@ -154,11 +217,15 @@ class FeatureMap:
         implied = math.sqrt(squared) * (1.0 + 1e-12) if squared < len(features) * (1.0 - 1e-9) else math.inf
         norm = min(implied, math.inf if x_norm is None else x_norm)
         x_norm = None if norm == math.inf else norm
-        return Bounds(features=features, target=self.target, x_norm=x_norm, origin=self.origin)
+        return Bounds(features=features, target=self.fitted_range, x_norm=x_norm, origin=self.origin)
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         """Return each raw column with what is declared of it."""
-        return tuple((name, self.columns[name].describe()) for name in self.raw_columns)
+        used: dict[str, list[str]] = {}
+        for factor in (factor for term in self._terms for factor in term if factor.transform):
+            used.setdefault(factor.column, []).append(bare(label_of(factor.transform, factor.column)))
+        shown = {name: f"; used as {', '.join(dict.fromkeys(labels))}" for name, labels in used.items()}
+        return tuple((name, self.columns[name].describe() + shown.get(name, "")) for name in self.raw_columns)
 
     def transform(self, block: Any) -> Array:
         """Return the features of some rows as an array of floats, one column for each of ``names``.
@@ -201,6 +268,7 @@ class FeatureMap:
             "target": None if self.target is None else list(self.target),
             "target_name": self.target_name,
             "formula": self.formula,
+            "target_transform": [step.to_list() for step in self.target_transform],
             "origin": self.origin,
         }
 
@@ -209,8 +277,8 @@ class FeatureMap:
         """Rebuild a map from plain data."""
         try:
             fields = mapping(data)
-            if set(fields) != {"columns", "terms", "target", "target_name", "formula", "origin"}:
-                raise ValueError("it has the fields columns, terms, target, target_name, formula and origin")
+            if set(fields) != _FIELDS:
+                raise ValueError(f"it has the fields {', '.join(sorted(_FIELDS))}")
             if fields["origin"] not in ("declared", "data"):
                 raise ValueError("its origin is declared or data")
             number = ReadFromData if fields["origin"] == "data" else float
@@ -219,7 +287,8 @@ class FeatureMap:
             target = None if fields["target"] is None else tuple(map(number, tuple_of(finite_number)(fields["target"])))
             name = None if fields["target_name"] is None else text(fields["target_name"])
             formula = None if fields["formula"] is None else text(fields["formula"])
-            return cls(columns, terms, target, name, formula)  # type: ignore[arg-type]
+            transform = transform_from_list(fields["target_transform"])
+            return cls(columns, terms, target, name, formula, transform)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 

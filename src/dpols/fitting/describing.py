@@ -204,6 +204,10 @@ def _bounds_text(
             for key, (low, high) in zip(keys, ranges_of(bounds.features), strict=True)
         ]
     rows.append(("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}]"))
+    if feature_map is not None and feature_map.target_transform and feature_map.target is not None:
+        low, high = feature_map.target
+        fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
+        rows[-1] = ("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}] of {fitted}")
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:

@@ -8,8 +8,9 @@ from ..algorithms import Algorithm, StagedPlan, algorithm
 from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
-from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
+from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError, WeakGuaranteeWarning
 from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
+from ..privacy.cautions import cautions_on
 from ..privacy.certificate import certify
 from ..privacy.checks import one_of
 from ..side_releases.alongside import joint_planned_epsilon
@@ -48,6 +49,9 @@ class Prepared:
 def prepare(request: Request, source: RowSource) -> Prepared:
     """Settle every public number of a fit; whatever can be refused is refused here."""
     budget = request.budget(source.n_rows)
+    for caution in cautions_on(budget, source.n_rows):
+        if caution.startswith("CAUTION: delta"):
+            warn_user(caution.removeprefix("CAUTION: "), WeakGuaranteeWarning)
     try:
         return _prepared(request, source, budget)
     except CalibrationError as error:  # which may name but a part of the budget, that nobody gave

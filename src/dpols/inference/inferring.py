@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..report import PrivacyReport
 from .hypotheses import Simultaneous, TTest, WaldTest, nested_test, overall_test, t_test, wald_test
-from .intervals import UNSURE, Inference, Of, Target, warn_of
+from .intervals import UNSURE, Inference, Of, PredictionInterval, Target, warn_of
 from .prediction import Prediction
 from .quality import adjusted_r_squared, degrees_of_freedom, r_squared, residual_variance
 from .restrictions import Restrictions
@@ -88,16 +88,24 @@ class Inferring:
 
         Limits for an observation take errors to be normal. The mean is that of the estimates in ``summary``, not of
         ``coef_``. Where the released values support no interval, limits are nan and an InferenceWarning says why.
+
+        Where a transform of the target was fitted, mean and limits are brought back to the target's units, in which the
+        mean of the transform is a median; the standard error is that of the transform.
         """
         inference = self._asked_for()
         found = inference.predict_interval(self._features(X), alpha=alpha, of=of, target=target)
         reasons = inference.why_not("population" if of == "observation" else target)
         empty = int(np.isnan(found.stderr).sum())
         warn_of(reasons or ((f"{empty} of {len(found.stderr)} rows: {UNSURE}",) if empty else ()))
+        found = self._in_units(found)
         return Table(np.column_stack(found), _index(X, len(found.mean)), ("mean", "stderr", "lower", "upper")).framed()
 
     def get_prediction(self, X: Any, *, target: Target = "population") -> Prediction:
-        """Return predictions, whose ``summary_frame`` has limits of means and of new observations side by side."""
+        """Return predictions, whose ``summary_frame`` has limits of means and of new observations side by side.
+
+        They are of what was fitted: where that is the logarithm of the target, so are they; ``predict_interval`` has
+        the target's own units.
+        """
         inference, features = self._asked_for(), np.asarray(self._features(X))
         return Prediction(inference, features, _index(X, len(features)), target)
 
@@ -229,6 +237,10 @@ class Inferring:
 
     def _features(self, X: Any) -> Any:
         raise NotImplementedError
+
+    def _in_units(self, found: PredictionInterval) -> PredictionInterval:
+        """Return intervals of what was fitted in the units of the target."""
+        return found
 
 
 def _first(found: tuple[float, float, float] | None) -> float:
