@@ -196,6 +196,16 @@ def test_several_models_stand_in_one_table(model, hidden):
     assert many.count("pay (") >= 9
 
 
+def test_a_column_that_is_called_intercept_is_not_lost():
+    X, y = table(3000)
+    bounds = type(BOUNDS)({"intercept": (18.0, 90.0), "hours": (0.0, 60.0)}, BOUNDS.target)
+    named = pandas.DataFrame(X, columns=["intercept", "hours"])
+    model = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds, inference=True).fit(named, y)
+    assert {"intercept", "hours", "intercept (2)"} <= set(summary_col([model]).to_frame().index)
+    assert len(model.tidy()) == 3
+    assert model.fvalue == model.f_test(np.eye(3)[:2]).fvalue
+
+
 @pytest.mark.parametrize("models", [[], "models", [1], None])
 def test_only_fitted_models_stand_in_a_table(models, model):
     with pytest.raises(ParameterError, match="models must be a list"):

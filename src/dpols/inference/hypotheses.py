@@ -174,8 +174,7 @@ def wald_test(
 
 def overall_test(inference: Inference, target: Target = "population") -> WaldTest:
     """Test that all slopes are 0."""
-    slopes = inference.names[: len(inference.names) - inference.intercept]
-    return wald_test(inference, _all_zero(inference.names, slopes), target)
+    return _test_of_zeros(inference, range(len(inference.names) - inference.intercept), target)
 
 
 def nested_test(inference: Inference, kept: Sequence[str], target: Target = "population") -> WaldTest:
@@ -186,15 +185,16 @@ def nested_test(inference: Inference, kept: Sequence[str], target: Target = "pop
             f"the smaller model has {unknown[0]!r}, which this one has not; a nested model has some of its columns, "
             "and no other."
         )
-    left = [name for name in inference.names if name not in set(kept)]
+    left = [place for place, name in enumerate(inference.names) if name not in kept]
     if not left:
         raise ParameterError("the smaller model has all coefficients of this one, so that there is nothing to test.")
-    return wald_test(inference, _all_zero(inference.names, left), target)
+    return _test_of_zeros(inference, left, target)
 
 
-def _all_zero(names: Sequence[str], tested: Sequence[str]) -> Restrictions:
-    places = [names.index(name) for name in tested]
-    return Restrictions(np.eye(len(names))[places], np.zeros(len(tested)), tuple(f"{name} = 0" for name in tested))
+def _test_of_zeros(inference: Inference, places: Sequence[int], target: Target) -> WaldTest:
+    texts = tuple(f"{inference.names[place]} = 0" for place in places)
+    asked = Restrictions(np.eye(len(inference.names))[list(places)], np.zeros(len(places)), texts)
+    return wald_test(inference, asked, target)
 
 
 @dataclass(frozen=True, eq=False)

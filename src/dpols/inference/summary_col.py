@@ -104,7 +104,7 @@ def summary_col(
     heads = [report.target_name or "y" for report in reports] if names is None else list(map(str, names))
     if names is None:
         heads = [f"{head} ({place})" for place, head in enumerate(heads, start=1)]
-    rows = [{row.name: row for row in summary.rows} for summary in shown]
+    rows = [_by_name(summary.rows) for summary in shown]
     asked = [model.inference_ is not None for model in models]
     order = dict.fromkeys(name for found in rows for name in found if name != "intercept")
     order |= dict.fromkeys(name for found in rows for name in found)  # the intercept last
@@ -125,6 +125,14 @@ def _fitted(models: Sequence[Inferring]) -> Sequence[Inferring]:
     for model in models:
         model._require_fit()
     return models
+
+
+def _by_name(rows: Sequence[CoefficientRow]) -> dict[str, CoefficientRow]:
+    """Return coefficients by their names; of two that have the same, the second is numbered."""
+    found: dict[str, CoefficientRow] = {}
+    for row in rows:
+        found[f"{row.name} (2)" if row.name in found else row.name] = row
+    return found
 
 
 def _cell(row: CoefficientRow | None, asked: bool, stars: bool) -> Cell:
