@@ -91,6 +91,17 @@ def test_limits_and_predictions_are_frames_with_names(model):
     np.testing.assert_array_equal(prediction.conf_int(obs=True), found[["lower", "upper"]])
 
 
+@pytest.mark.parametrize("target", ["population", "data"])
+def test_a_test_of_one_coefficient_is_its_line_of_the_summary(model, target):
+    tested, rows = model.t_test(np.eye(3), target=target), model.summary(0.02, target=target).rows
+    np.testing.assert_allclose(tested.limits(0.02), [(row.lower, row.upper) for row in rows])
+    np.testing.assert_allclose(tested.limits(0.02), model.conf_int(0.02, target=target))
+    np.testing.assert_allclose(tested.pvalue, [row.p_value for row in rows])
+    np.testing.assert_allclose(tested.tvalue, [row.t_value for row in rows])
+    for row, name in zip(rows, NAMES, strict=True):
+        assert model.wald_test(f"{name} = 0", target=target).pvalue == pytest.approx(row.p_value)
+
+
 def test_tidy_and_glance_have_the_words_of_broom(model):
     tidy, glance = model.tidy(), model.glance()
     assert list(tidy["term"]) == NAMES
