@@ -223,13 +223,27 @@ def _axes(inference: Inference, weights: Array, target: Target) -> _Axes | None:
 
 
 def _correlation(inference: Inference, weights: Array, target: Target) -> Array:
-    """Return the correlation of some combinations; nan where a coefficient in them is hidden, unless there is one."""
-    if len(weights) == 1:
-        return np.ones((1, 1))
+    """Return the correlation of some combinations; nan where it is not determined."""
     used = weights.any(axis=0)
-    covariance = weights[:, used] @ inference.covariance(target)[np.ix_(used, used)] @ weights[:, used].T
+    known = inference.covariance(target)[np.ix_(used, used)]
+    if np.isnan(known).any():
+        return _correlation_by_sums(inference, weights, target)
+    covariance = weights[:, used] @ known @ weights[:, used].T
     scales = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(scales, scales))
+
+
+def _correlation_by_sums(inference: Inference, weights: Array, target: Target) -> Array:
+    """Return the correlation of combinations that may be determined although coefficients in them are not.
+
+    The variance of a sum of two that have variance 1 is 2 and twice their correlation.
+    """
+    scaled = weights / inference.of_combinations(weights, target=target)[0][:, None]
+    first, second = np.triu_indices(len(weights), k=1)
+    found = np.eye(len(weights))
+    sums = inference.of_combinations(scaled[first] + scaled[second], target=target)[0]
+    found[first, second] = found[second, first] = 0.5 * sums**2 - 1.0
+    return found
 
 
 def _joint_freedom(free: Array) -> float:
