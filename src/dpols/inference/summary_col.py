@@ -47,7 +47,7 @@ class SummaryCol:
         lines = ["=" * WIDTH, *_text_row("", self.models[chosen]), "-" * WIDTH]
         for name, cells in self.coefficients:
             above, below = zip(*(_two_lines(cell) for cell in cells[chosen]), strict=True)
-            lines += [*_text_row(name, above), *_text_row("", below)]
+            lines += [*_text_row(name, above), *(_text_row("", below) if any(below) else [])]
         lines.append("-" * WIDTH)
         lines += [line for name, texts in self.facts for line in _text_row(name, texts[chosen])]
         return [*lines, "=" * WIDTH]
@@ -60,7 +60,8 @@ class SummaryCol:
 
     def as_latex(self) -> str:
         """Return the table in LaTeX."""
-        coefficients = [row for name, cells in self.coefficients for row in zip(*_stacked(name, cells), strict=True)]
+        stacked = [zip(*[(name, ""), *cells], strict=True) for name, cells in self.coefficients]
+        coefficients = [row for rows in stacked for row in rows if any(row)]
         facts = [(name, *texts) for name, texts in self.facts]
         return latex_table(("", *self.models), [coefficients, facts], (*self.warnings, *self.notes))
 
@@ -174,10 +175,6 @@ def _note(target: Target) -> str:
 
 def _two_lines(cell: Cell) -> Cell:
     return _TWO_LINES.get(cell[0], cell)
-
-
-def _stacked(name: str, cells: Sequence[Cell]) -> list[tuple[str, str]]:
-    return [(name, ""), *cells]
 
 
 def _text_row(name: str, texts: Sequence[str]) -> list[str]:
