@@ -52,6 +52,7 @@ class Known:
     privacy: np.ndarray
     residual: tuple[float, float]
     hidden: tuple[str, ...] = ()
+    blind: tuple[float, ...] | None = None  # a direction of which nothing is known
     reasons: tuple[str, ...] = ()
     names: tuple[str, ...] = ("a", "b", "intercept")
     intercept: bool = True
@@ -73,4 +74,6 @@ class Known:
         with np.errstate(all="ignore"):
             free = np.fmin(2.0 * (variance / (self.residual[1] * sampling)) ** 2, 1e12)
         empty = np.any(weights[:, [name in self.hidden for name in self.names]], axis=1) | bool(self.reasons)
+        if self.blind is not None:
+            empty |= np.abs(weights @ self.blind) > 1e-9
         return np.where(empty, np.nan, np.sqrt(variance)), free

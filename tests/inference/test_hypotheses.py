@@ -1,5 +1,7 @@
 """Tests of restrictions: what they become without noise, that they hold their level, and what noise leaves of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from inference_problems import Known, fitted, least_squares, table
@@ -107,6 +109,27 @@ def test_what_the_noise_hides_is_said_and_has_no_number():
     none = made_up(reasons=("too few rows",))
     assert "hidden by the noise: too few rows" in str(overall_test(none))
     assert np.isnan(t_test(none, "a = b").limits(0.05, "max-t")).all()
+
+
+def test_a_combination_may_be_determined_where_its_coefficients_are_not():
+    found = made_up(estimate=(3.0, -1.0, 5.0), blind=(1.0, -1.0, 0.0))
+    assert list(np.isnan(found.standard_errors())) == [True, True, False]
+    assert np.isnan(wald_test(found, "a, intercept").pvalue)
+    assert np.isnan(wald_test(found, "a + b, a, intercept").pvalue)
+    together, seen = (wald_test(one, "a + b = 1, intercept = 4") for one in (found, replace(found, blind=None)))
+    assert together.hidden is None
+    assert together.statistic == pytest.approx(seen.statistic)
+    assert together.pvalue == pytest.approx(seen.pvalue)
+
+
+def test_both_ways_to_a_correlation_are_the_same():
+    found = made_up(residual=(0.5, 0.1))
+    weights = np.array([[1.0, 2.0, 0.0], [1.0, -1.0, 3.0], [0.0, 0.0, 1e6]])
+    np.testing.assert_allclose(
+        hypotheses._correlation_by_sums(found, weights, "population"),
+        hypotheses._correlation(found, weights, "population"),
+        atol=1e-12,
+    )
 
 
 def test_a_smaller_model_must_be_nested():

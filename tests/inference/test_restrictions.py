@@ -73,6 +73,14 @@ def test_a_column_of_categories_stands_for_all_its_levels():
             Restrictions.of(text, names)
 
 
+def test_a_name_of_two_coefficients_is_refused_and_a_matrix_is_not():
+    names = ("intercept", "age", "intercept")
+    with pytest.raises(ParameterError, match="name of two coefficients"):
+        Restrictions.of("intercept = 0", names)
+    np.testing.assert_allclose(Restrictions.of("age", names).weights, [[0.0, 1.0, 0.0]])
+    assert len(Restrictions.of(np.eye(3), names).weights) == 3
+
+
 def test_matrices_vectors_and_values():
     row = form(age=1, hours=-2)
     np.testing.assert_allclose(read(row)[0], [row])

@@ -172,6 +172,13 @@ def test_hidden_values_are_nan_in_frames():
     assert shown.loc["b", "t"] == pytest.approx(-30.0 / np.sqrt(2.0))
 
 
+def test_what_is_missing_for_another_reason_than_noise_is_not_said_to_be_hidden():
+    for reason, said in (("rows of one unit are not independent", "none; "), ("noise hides it", "hidden by the noise")):
+        facts = dict(summary_of(whole(reasons=(reason,))).facts)
+        assert facts["Std errors"].startswith(said)
+        assert facts["F-statistic"].startswith(said)
+
+
 @pytest.mark.parametrize(
     ("more", "hidden"),
     [

@@ -91,6 +91,17 @@ def test_limits_and_predictions_are_frames_with_names(model):
     np.testing.assert_array_equal(prediction.conf_int(obs=True), found[["lower", "upper"]])
 
 
+@pytest.mark.parametrize("target", ["population", "data"])
+def test_a_test_of_one_coefficient_is_its_line_of_the_summary(model, target):
+    tested, rows = model.t_test(np.eye(3), target=target), model.summary(0.02, target=target).rows
+    np.testing.assert_allclose(tested.limits(0.02), [(row.lower, row.upper) for row in rows])
+    np.testing.assert_allclose(tested.limits(0.02), model.conf_int(0.02, target=target))
+    np.testing.assert_allclose(tested.pvalue, [row.p_value for row in rows])
+    np.testing.assert_allclose(tested.tvalue, [row.t_value for row in rows])
+    for row, name in zip(rows, NAMES, strict=True):
+        assert model.wald_test(f"{name} = 0", target=target).pvalue == pytest.approx(row.p_value)
+
+
 def test_tidy_and_glance_have_the_words_of_broom(model):
     tidy, glance = model.tidy(), model.glance()
     assert list(tidy["term"]) == NAMES
@@ -189,11 +200,21 @@ def test_several_models_stand_in_one_table(model, hidden):
         assert "NOT PRIVATE" in words  # seeded
     assert "hidden by the noise" in shown.as_html()
     assert r"\multicolumn" not in shown.as_latex()
-    assert shown.as_latex().count(" & ") == 3 * (1 + 2 * 5 + 6)
+    assert shown.as_latex().count(" & ") == 3 * (1 + 5 + 3 + 6)  # three coefficients have a standard error
     assert summary_col([model]).models == ("pay (1)",)
     many = summary_col([model] * 9).as_text()
     assert max(map(len, many.splitlines())) <= 80
     assert many.count("pay (") >= 9
+
+
+def test_a_column_that_is_called_intercept_is_not_lost():
+    X, y = table(3000)
+    bounds = type(BOUNDS)({"intercept": (18.0, 90.0), "hours": (0.0, 60.0)}, BOUNDS.target)
+    named = pandas.DataFrame(X, columns=["intercept", "hours"])
+    model = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds, inference=True).fit(named, y)
+    assert {"intercept", "hours", "intercept (2)"} <= set(summary_col([model]).to_frame().index)
+    assert len(model.tidy()) == 3
+    assert model.fvalue == model.f_test(np.eye(3)[:2]).fvalue
 
 
 @pytest.mark.parametrize("models", [[], "models", [1], None])

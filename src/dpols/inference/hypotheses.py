@@ -174,8 +174,7 @@ def wald_test(
 
 def overall_test(inference: Inference, target: Target = "population") -> WaldTest:
     """Test that all slopes are 0."""
-    slopes = inference.names[: len(inference.names) - inference.intercept]
-    return wald_test(inference, _all_zero(inference.names, slopes), target)
+    return _test_of_zeros(inference, range(len(inference.names) - inference.intercept), target)
 
 
 def nested_test(inference: Inference, kept: Sequence[str], target: Target = "population") -> WaldTest:
@@ -186,15 +185,16 @@ def nested_test(inference: Inference, kept: Sequence[str], target: Target = "pop
             f"the smaller model has {unknown[0]!r}, which this one has not; a nested model has some of its columns, "
             "and no other."
         )
-    left = [name for name in inference.names if name not in set(kept)]
+    left = [place for place, name in enumerate(inference.names) if name not in kept]
     if not left:
         raise ParameterError("the smaller model has all coefficients of this one, so that there is nothing to test.")
-    return wald_test(inference, _all_zero(inference.names, left), target)
+    return _test_of_zeros(inference, left, target)
 
 
-def _all_zero(names: Sequence[str], tested: Sequence[str]) -> Restrictions:
-    places = [names.index(name) for name in tested]
-    return Restrictions(np.eye(len(names))[places], np.zeros(len(tested)), tuple(f"{name} = 0" for name in tested))
+def _test_of_zeros(inference: Inference, places: Sequence[int], target: Target) -> WaldTest:
+    texts = tuple(f"{inference.names[place]} = 0" for place in places)
+    asked = Restrictions(np.eye(len(inference.names))[list(places)], np.zeros(len(places)), texts)
+    return wald_test(inference, asked, target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,13 +223,27 @@ def _axes(inference: Inference, weights: Array, target: Target) -> _Axes | None:
 
 
 def _correlation(inference: Inference, weights: Array, target: Target) -> Array:
-    """Return the correlation of some combinations; nan where a coefficient in them is hidden, unless there is one."""
-    if len(weights) == 1:
-        return np.ones((1, 1))
+    """Return the correlation of some combinations; nan where it is not determined."""
     used = weights.any(axis=0)
-    covariance = weights[:, used] @ inference.covariance(target)[np.ix_(used, used)] @ weights[:, used].T
+    known = inference.covariance(target)[np.ix_(used, used)]
+    if np.isnan(known).any():
+        return _correlation_by_sums(inference, weights, target)
+    covariance = weights[:, used] @ known @ weights[:, used].T
     scales = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(scales, scales))
+
+
+def _correlation_by_sums(inference: Inference, weights: Array, target: Target) -> Array:
+    """Return the correlation of combinations that may be determined although coefficients in them are not.
+
+    The variance of a sum of two that have variance 1 is 2 and twice their correlation.
+    """
+    scaled = weights / inference.of_combinations(weights, target=target)[0][:, None]
+    first, second = np.triu_indices(len(weights), k=1)
+    found = np.eye(len(weights))
+    sums = inference.of_combinations(scaled[first] + scaled[second], target=target)[0]
+    found[first, second] = found[second, first] = 0.5 * sums**2 - 1.0
+    return found
 
 
 def _joint_freedom(free: Array) -> float:

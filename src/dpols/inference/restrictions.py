@@ -120,7 +120,8 @@ class _Reader:
     def __init__(self, text: str, names: Sequence[str]) -> None:
         if len(text) > _LONGEST:
             raise ParameterError(f"restrictions has {len(text)} characters; at most {_LONGEST} are read.")
-        self._text, self._names = text, {name: place for place, name in enumerate(names)}
+        self._text, self._names, self._count = text, {name: place for place, name in enumerate(names)}, len(names)
+        self._twice = {name for name in names if names.count(name) > 1}
         self._stop = 0
         self._advance()
 
@@ -138,7 +139,7 @@ class _Reader:
 
     def _restriction(self) -> list[tuple[_Form, str]]:
         if levels := self._levels():
-            return [(_Form(np.eye(len(self._names))[place], 0.0), f"{name} = 0") for name, place in levels]
+            return [(_Form(np.eye(self._count)[place], 0.0), f"{name} = 0") for name, place in levels]
         sides = [self._side()]
         while self._sees("="):
             self._advance()
@@ -191,11 +192,13 @@ class _Reader:
         if kind in ("name", "quoted"):
             if value not in self._names:
                 raise self._unknown(value)
+            if value in self._twice:
+                raise self._refusal(f"{value!r} is the name of two coefficients, so only a matrix can tell which")
             self._advance()
-            return _Form(np.eye(len(self._names))[self._names[value]], 0.0)
+            return _Form(np.eye(self._count)[self._names[value]], 0.0)
         if kind == "number":
             self._advance()
-            return _Form(np.zeros(len(self._names)), float(value))
+            return _Form(np.zeros(self._count), float(value))
         self._take("(")
         form = self._sum()
         self._take(")")

@@ -245,19 +245,21 @@ def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> lis
 def _statistics(inference: Inference, alpha: float, target: Target) -> list[tuple[str, str]]:
     """Return what the releases say of the fit as a whole."""
     hidden = np.isnan(inference.standard_errors(target)).all()
+    why = inference.why_not(target)
+    absent = HIDDEN_WORDS if not why or any("noise" in reason for reason in why) else "none; the reason is below"
     return [
-        ("Std errors", HIDDEN_WORDS if hidden else _ERRORS[target]),
+        ("Std errors", absent if hidden else _ERRORS[target]),
         *([] if hidden else [("Assumed", _ASSUMED[target])]),
         ("R-squared", _fact(r_squared(inference, alpha), alpha)),
         ("Adj. R-squared", _fact(adjusted_r_squared(inference, alpha), alpha)),
-        ("F-statistic", _overall(overall_test(inference, target))),
+        ("F-statistic", _overall(overall_test(inference, target), absent)),
         ("Residual variance", _fact(residual_variance(inference, alpha), alpha)),
     ]
 
 
-def _overall(test: WaldTest) -> str:
+def _overall(test: WaldTest, absent: str) -> str:
     if test.hidden is not None:
-        return HIDDEN_WORDS
+        return absent
     free = f"{test.df_num} and {test.df_denom:.4g}" if test.df_denom < 1e9 else f"{test.df_num}"
     chance = f"P = {test.pvalue:.3g}" if test.pvalue >= TINY else f"P < {TINY:g}"
     return f"{test.statistic:.4g} on {free} degrees of freedom, {chance}"

@@ -47,7 +47,7 @@ class SummaryCol:
         lines = ["=" * WIDTH, *_text_row("", self.models[chosen]), "-" * WIDTH]
         for name, cells in self.coefficients:
             above, below = zip(*(_two_lines(cell) for cell in cells[chosen]), strict=True)
-            lines += [*_text_row(name, above), *_text_row("", below)]
+            lines += [*_text_row(name, above), *(_text_row("", below) if any(below) else [])]
         lines.append("-" * WIDTH)
         lines += [line for name, texts in self.facts for line in _text_row(name, texts[chosen])]
         return [*lines, "=" * WIDTH]
@@ -60,7 +60,8 @@ class SummaryCol:
 
     def as_latex(self) -> str:
         """Return the table in LaTeX."""
-        coefficients = [row for name, cells in self.coefficients for row in zip(*_stacked(name, cells), strict=True)]
+        stacked = [zip(*[(name, ""), *cells], strict=True) for name, cells in self.coefficients]
+        coefficients = [row for rows in stacked for row in rows if any(row)]
         facts = [(name, *texts) for name, texts in self.facts]
         return latex_table(("", *self.models), [coefficients, facts], (*self.warnings, *self.notes))
 
@@ -104,7 +105,7 @@ def summary_col(
     heads = [report.target_name or "y" for report in reports] if names is None else list(map(str, names))
     if names is None:
         heads = [f"{head} ({place})" for place, head in enumerate(heads, start=1)]
-    rows = [{row.name: row for row in summary.rows} for summary in shown]
+    rows = [_by_name(summary.rows) for summary in shown]
     asked = [model.inference_ is not None for model in models]
     order = dict.fromkeys(name for found in rows for name in found if name != "intercept")
     order |= dict.fromkeys(name for found in rows for name in found)  # the intercept last
@@ -125,6 +126,14 @@ def _fitted(models: Sequence[Inferring]) -> Sequence[Inferring]:
     for model in models:
         model._require_fit()
     return models
+
+
+def _by_name(rows: Sequence[CoefficientRow]) -> dict[str, CoefficientRow]:
+    """Return coefficients by their names; of two that have the same, the second is numbered."""
+    found: dict[str, CoefficientRow] = {}
+    for row in rows:
+        found[f"{row.name} (2)" if row.name in found else row.name] = row
+    return found
 
 
 def _cell(row: CoefficientRow | None, asked: bool, stars: bool) -> Cell:
@@ -166,10 +175,6 @@ def _note(target: Target) -> str:
 
 def _two_lines(cell: Cell) -> Cell:
     return _TWO_LINES.get(cell[0], cell)
-
-
-def _stacked(name: str, cells: Sequence[Cell]) -> list[tuple[str, str]]:
-    return [(name, ""), *cells]
 
 
 def _text_row(name: str, texts: Sequence[str]) -> list[str]:
