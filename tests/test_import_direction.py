@@ -16,25 +16,37 @@ PUBLIC = "dpols"
 # Top-level module -> siblings that it imports. Those further up know nothing of those below them.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "seen_text": set(),
     "linalg": set(),
     "pages": set(),
     "versions": set(),
+    "constraints": {"errors", "linalg"},
     "data": {"errors"},
     "randomness": {"errors", "linalg"},
     "storage": {"errors"},
     "exact": {"randomness"},
     "statistics": {"data"},
     "privacy": {"errors", "storage"},
-    "feature_map": {"data", "errors", "storage"},
+    "feature_map": {"data", "errors", "pages", "storage"},
     "theory": {"errors", "privacy"},
-    "ledger": {"errors", "privacy", "storage"},
-    "report": {"errors", "pages", "privacy", "storage"},
+    "ledger": {"errors", "pages", "privacy", "storage"},
+    "report": {"errors", "pages", "privacy", "seen_text", "storage"},
     "mechanisms": {"errors", "exact", "linalg", "privacy", "randomness", "statistics"},
-    "algorithms": {"data", "errors", "linalg", "mechanisms", "privacy", "randomness", "statistics", "theory"},
+    "algorithms": {
+        "constraints",
+        "data",
+        "errors",
+        "linalg",
+        "mechanisms",
+        "privacy",
+        "randomness",
+        "statistics",
+        "theory",
+    },
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
-    "inference": {"algorithms", "data", "errors", "pages", "report", "storage"},
+    "inference": {"algorithms", "data", "errors", "linalg", "pages", "randomness", "report", "storage"},
     "planning": {
         "algorithms",
         "data",
@@ -48,6 +60,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "fitting": {
         "algorithms",
+        "constraints",
         "data",
         "errors",
         "feature_map",
@@ -70,13 +83,16 @@ ALLOWED: dict[str, set[str]] = {
         "storage",
         "versions",
     },
+    "predicting": {"data", "errors", "feature_map", "inference"},
     "estimators": {
+        "constraints",
         "data",
         "errors",
         "feature_map",
         "fitting",
         "inference",
         "ledger",
+        "predicting",
         "randomness",
         "report",
         "side_releases",
@@ -96,11 +112,13 @@ ALLOWED: dict[str, set[str]] = {
         "statistics",
     },
     "__init__": {
+        "constraints",
         "data",
         "errors",
         "estimators",
         "feature_map",
         "formula",
+        "inference",
         "ledger",
         "planning",
         "privacy",
@@ -114,6 +132,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         "algorithms",
         "audit",
+        "constraints",
         "data",
         PUBLIC,
         "errors",
@@ -126,6 +145,7 @@ ALLOWED: dict[str, set[str]] = {
         "privacy",
         "randomness",
         "report",
+        "seen_text",
         "side_releases",
         "storage",
         "theory",
@@ -134,7 +154,18 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-OPTIONAL = {"pandas", "polars", "pyarrow", "dask", "distributed", "pyspark", "matplotlib", "typer", "rich"}
+OPTIONAL = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "dask",
+    "distributed",
+    "pyspark",
+    "matplotlib",
+    "typer",
+    "rich",
+    "python_calamine",
+}
 
 # What users see from outside, and so must not reach for private names.
 OUTSIDE = {"audit", "cli"}

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .constraints import Constraints
 from .data import Bounds, RowSource, open_rows
+from .data.bounds import ReadFromData
 from .data.kinds import refuse_unread
-from .data.opening import column_names, rows_to_predict, targets_to_score
+from .data.opening import column_names, rows_to_predict, target_name, targets_to_score
+from .data.selecting import with_columns
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
@@ -19,8 +22,8 @@ from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .fitting.surroundings import voids, warn_around_a_fit, warn_user
 from .inference import Inference
-from .inference.inferring import Inferring
 from .ledger import BudgetLedger, as_ledger
+from .predicting import Predicting
 from .randomness import Witness
 from .report import PrivacyReport
 from .side_releases.paid_bounds import PaidBounds
@@ -33,7 +36,7 @@ SCORE_IS_EXACT = (
 )
 
 
-class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
+class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
     """Least squares with a differential privacy guarantee.
 
     Parameters
@@ -64,6 +67,9 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         Which two data sets the guarantee makes hard to tell apart.
     options : mapping, optional
         Further choices of the method's ``plan``, for instance ``{"n_iterations": 9}``.
+    constraints : Constraints, optional
+        Public limits on the slopes: a box, such as nonnegative slopes, or a norm. They cost no budget. The intercept is
+        not limited, and there are no intervals.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional
@@ -133,6 +139,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         accounting: Literal["exact", "paper"] = "exact",
         neighbours: Literal["zero-out", "replace-one"] = "zero-out",
         options: Mapping[str, Any] | None = None,
+        constraints: Constraints | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
@@ -151,6 +158,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         self.accounting = accounting
         self.neighbours = neighbours
         self.options = options
+        self.constraints = constraints
         self.bad_rows = bad_rows
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
@@ -176,25 +184,26 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
     ) -> "PrivateLinearRegression":
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
-            request, ledger = self._request(groups), as_ledger(self.ledger)
+            request, ledger = self._request(groups, target_name(X, y)), as_ledger(self.ledger)
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
-            outcome = carry_out(prepared, self.random_state, ledger, witness)
+            self.feature_map_ = request.feature_map
+            outcome, self.privacy_report_ = carry_out(
+                prepared,
+                self.random_state,
+                ledger,
+                witness,
+                describe=lambda outcome: report_of(prepared, outcome, self._names()),
+            )
             released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
-            self.feature_map_, self.target_range_ = request.feature_map, outcome.row_map.target
+            self.target_range_, self.ledger_entry_ = outcome.row_map.target, outcome.entry
+            if self.feature_map_ is not None and self.feature_map_.target_transform:
+                assert self.feature_map_.target is not None
+                self.target_range_ = self.feature_map_.target
             self.inference_ = inference_of(prepared, outcome, self._names())
-            self.privacy_report_, self.ledger_entry_ = report_of(prepared, outcome, self._names()), outcome.entry
         return self
-
-    def predict(self, X: Any, *, raw: bool = False) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return predictions in the units of the target, within its declared range unless ``raw`` asks for all.
-
-        Rows are not clipped, but for what a feature map clips.
-        """
-        predictions = np.asarray(self._features(X) @ self.coef_ + self.intercept_)
-        return predictions if raw else np.clip(predictions, *self.target_range_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
@@ -253,7 +262,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             inference=inference is not None,
         )
         model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
-        model.inference_, model.target_range_ = inference, (low, high)
+        number = ReadFromData if report.bounds_origin == "data" else float
+        model.inference_, model.target_range_ = inference, (number(low), number(high))
         model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
@@ -267,7 +277,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
-        return rows_to_predict(self, X)
+        return rows_to_predict(self, with_columns(X, tuple(getattr(self, "feature_names_in_", ()))))
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.
@@ -290,7 +300,7 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def _request(self, groups: Any = None) -> Request:
+    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
         unit, most = self.unit, self.max_rows_per_unit
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
@@ -301,7 +311,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
         asked = {name: getattr(self, name) for name in Request.__dataclass_fields__ if hasattr(self, name)}
         asked |= {"fit_intercept": bool(self.fit_intercept), "count_clipped": bool(self.count_clipped)}
         asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
-        return Request(**asked, rows_per_unit=1 if most is None else checked_max_rows(most), void=voids())
+        asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
+        return Request(**asked, void=voids())
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
         """Return the source of rows, of which only so many of each unit are used where there are units."""
@@ -318,6 +329,8 @@ class PrivateLinearRegression(Inferring, RegressorMixin, BaseEstimator):
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
             return source
+        if isinstance(self.bounds, Bounds | PaidBounds) and isinstance(self.bounds.features, Mapping):
+            X = with_columns(X, self.bounds.features, y)
         source = open_rows(X, y)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)

@@ -43,11 +43,11 @@ def test_a_summary_shows_intervals_that_hold_the_truth(dpols, model):
     assert "[0.025" in text
 
 
-@pytest.mark.parametrize("suffix", ["html", "txt", "json"])
+@pytest.mark.parametrize("suffix", ["html", "tex", "txt", "json"])
 def test_a_summary_is_written_as_its_name_says(dpols, model, tmp_path, suffix):
     path = tmp_path / f"summary.{suffix}"
     assert dpols("summary", model, "--out", path).code == 0
-    start = {"html": "<!doctype html>", "txt": "  ", "json": "{"}[suffix]
+    start = {"html": "<!doctype html>", "tex": "% needs", "txt": "  ", "json": "{"}[suffix]
     assert path.read_text().startswith(start)
     assert "hours" in path.read_text()
 

@@ -254,8 +254,8 @@ def test_few_rows_give_reasons_instead_of_numbers():
         assert np.isnan(np.asarray(model.conf_int())).all()
     with pytest.warns(InferenceWarning, match="use more rows"):
         found = model.predict_interval(X[:3])
-    assert np.isnan(found.lower).all()
-    assert np.isfinite(found.mean).all()
+    assert np.isnan(found["lower"]).all()
+    assert np.isfinite(found["mean"]).all()
     text = " ".join(str(model.summary()).split())
     assert "No intervals: along some direction the features vary too little" in text
     assert all(row.lower is None and row.stderr is None for row in model.summary().rows)
@@ -349,8 +349,7 @@ def test_a_saved_model_keeps_them(tmp_path):
         np.asarray(loaded.conf_int(0.1, target="data")), np.asarray(model.conf_int(0.1, target="data"))
     )
     rows = people[["age", "hours"]].head(4)
-    for one, other in zip(loaded.predict_interval(rows), model.predict_interval(rows), strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(loaded.predict_interval(rows), model.predict_interval(rows))
 
 
 @pytest.mark.parametrize(

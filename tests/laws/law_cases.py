@@ -57,6 +57,7 @@ CASES = (
     Case("ihm", "paper", {"ridge": True, "n_iterations": 1}),
     Case("ihm-adaptive"),
     Case("ihm-adaptive", "paper", {"eigenvalue_share": 0.3, "min_iterations": 1, "residual_bound": 0.5}),
+    Case("ihm-adaptive", options={"sketch_rule": "condition-term"}),
     Case("ihm-adaptive", "paper"),
     Case("linmix"),
     Case("linmix", options={"eigenvalue": "on", "sketch_size": 5}),

@@ -7,6 +7,7 @@ from ..errors import ParameterError
 from . import (
     adassp,
     boosted_adassp,
+    curvature,
     dp_gd,
     ihm,
     ihm_adaptive,
@@ -17,6 +18,7 @@ from . import (
     whitened_inference,
 )
 from .base import (
+    MOVED,
     Algorithm,
     Evidence,
     Fit,
@@ -46,9 +48,16 @@ def _row(method: ModuleType, name: str, title: str, reference: str, **more: Any)
 
 
 _ROWS = (
-    _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md"),
+    _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md", curvature=curvature.of_whitening),
     _row(whitened_inference, "whitened-inference", "Whitened least squares with intervals", "docs/proofs/inference.md"),
-    _row(ihm, "ihm", "Iterative Hessian mixing", f"{_IHM_PAPER}, Algorithm 1", inconsistent=_CLIPS),
+    _row(
+        ihm,
+        "ihm",
+        "Iterative Hessian mixing",
+        f"{_IHM_PAPER}, Algorithm 1",
+        inconsistent=_CLIPS,
+        steps_within=True,
+    ),
     _row(
         ihm_adaptive,
         "ihm-adaptive",
@@ -56,8 +65,16 @@ _ROWS = (
         f"{_IHM_PAPER}, section on choosing parameters",
         staged=True,
         inconsistent=_CLIPS,
+        steps_within=True,
     ),
-    _row(linmix, "linmix", "Linear mixing", f"{_IHM_PAPER}, Algorithm 4", inconsistent=_SKETCHES),
+    _row(
+        linmix,
+        "linmix",
+        "Linear mixing",
+        f"{_IHM_PAPER}, Algorithm 4",
+        inconsistent=_SKETCHES,
+        curvature=curvature.of_sketch,
+    ),
     _row(
         linmix_dynamic,
         "linmix-dynamic",
@@ -65,12 +82,14 @@ _ROWS = (
         f"{_IHM_PAPER}, Algorithm 5",
         staged=True,
         inconsistent=_SKETCHES,
+        curvature=curvature.of_sketch,
     ),
     _row(
         adassp,
         "adassp",
         "Adaptive sufficient statistics perturbation",
         "Wang, Revisiting differentially private linear regression (UAI 2018), Algorithm 2",
+        curvature=curvature.of_gram,
     ),
     _row(
         boosted_adassp,
@@ -78,6 +97,7 @@ _ROWS = (
         "Boosted AdaSSP",
         "Tang et al., Improved differentially private regression via gradient boosting (2024)",
         inconsistent=_CLIPS,
+        curvature=curvature.of_gram,
     ),
     _row(
         dp_gd,
@@ -92,6 +112,7 @@ _ROWS = (
         "Sheffet's fixed sketch",
         "Sheffet, Differentially private ordinary least squares (ICML 2017), Algorithm 1",
         inconsistent=_SKETCHES,
+        curvature=curvature.of_sketch,
     ),
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
@@ -120,6 +141,7 @@ def algorithm(name: str) -> Algorithm:
 
 __all__ = [
     "ALGORITHMS",
+    "MOVED",
     "Algorithm",
     "Evidence",
     "Fit",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data import Bounds
+from ..data.files import Dialect
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
@@ -24,6 +25,7 @@ class DeclaredTable:
     declared: FeatureMap | None
     bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
     unit: str | None
+    dialect: Dialect  # of a text file
     fit_intercept: bool
 
 
@@ -34,6 +36,7 @@ def declared_table(
     formula: str | None,
     features: str | None,
     unit: str | None,
+    dialect: Dialect,
     *,
     fit_intercept: bool,
 ) -> DeclaredTable:
@@ -52,18 +55,18 @@ def declared_table(
         raise ParameterError(
             "--features and --bounds both list columns; delete the tables of others in the bounds file."
         )
-    columns = feature_columns(data, target, features, unit) if declared is None else list(declared.raw_columns)
+    columns = feature_columns(data, target, features, unit, dialect) if declared is None else list(declared.raw_columns)
     for option, name in (("--target", target), ("--unit", unit)):
         if name in columns:
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
             )
-    bounds = _bounds(data, ways, target, columns, declared)
-    return DeclaredTable(data, target, columns, declared, bounds, unit, fit_intercept)
+    bounds = _bounds(data, ways, target, columns, declared, dialect)
+    return DeclaredTable(data, target, columns, declared, bounds, unit, dialect, fit_intercept)
 
 
 def _bounds(
-    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: FeatureMap | None
+    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: FeatureMap | None, dialect: Dialect
 ) -> "Bounds | PaidBounds | None":
     """Return the bounds by the way that was chosen; None where a feature map holds more than ranges."""
     plain = None if declared is None else plain_bounds(declared)
@@ -72,7 +75,9 @@ def _bounds(
             raise ParameterError("--paid-bounds takes outer limits only from --bounds, no categories and the like.")
         return paid(ways.share, plain, columns)
     if declared is None:
-        return from_table(ways.reference or data, target, columns, unsafe=ways.from_data)
+        if ways.reference is not None:
+            return from_table(ways.reference, target, columns, Dialect(), unsafe=False)
+        return from_table(data, target, columns, dialect, unsafe=ways.from_data)
     return plain
 
 

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..data.files import Dialect
 from . import options as given
 from .console import out as console
+from .constraint_options import parsed_constraints
 from .declared_table import declared_table
 from .fit_results import fit_into_files
 from .found_bounds import BoundsWays, check_unit
@@ -82,6 +84,14 @@ def fit(
     neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="Public limit on slopes: nonnegative, norm=2.5, or NAME=LOW:HIGH, with an end left out for none, as "
+            "in age=0: or dose=-1:1. Repeatable. Costs no budget; gives no intervals.",
+        ),
+    ] = None,
     bad_rows: Annotated[
         Literal["raise", "zero"],
         typer.Option(help="Rows with missing or infinite values: refuse them, or silently count each as zeros."),
@@ -99,6 +109,9 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
     ] = None,
+    separator: given.Separator = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
     json: given.Json = False,
 ) -> None:
     """Fit a private linear regression on a file or a folder of files.
@@ -111,9 +124,10 @@ def fit(
     from ..estimators import PrivateLinearRegression
 
     rule = given.parsed_delta(delta, epsilon)
-    check_unit(data, unit, max_rows_per_unit)
+    dialect = Dialect(separator, decimal, encoding)
+    check_unit(data, unit, max_rows_per_unit, dialect)
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
-    table = declared_table(data, ways, target, formula, features, unit, fit_intercept=not no_intercept)
+    table = declared_table(data, ways, target, formula, features, unit, dialect, fit_intercept=not no_intercept)
     model = PrivateLinearRegression(
         epsilon=epsilon,
         delta=rule,
@@ -125,6 +139,7 @@ def fit(
         accounting=accounting,
         neighbours=neighbours,
         options=given.parsed_options(given.in_use(method, inference=inference), option),
+        constraints=parsed_constraints(constraint),
         bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,

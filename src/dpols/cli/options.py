@@ -1,6 +1,7 @@
 """Options that several commands share, and how their text becomes values."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -18,8 +19,22 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Table to read: a .csv, .parquet, .feather, .arrow or .npy file, or a folder of files of one kind.",
+        help="Table to read: a .csv, .tsv, .csv.gz, .csv.zst, .parquet, .feather, .arrow, .npy, .xlsx or .dta file, or "
+        "a folder of files of one kind.",
     ),
+]
+_text_option = partial(typer.Option, rich_help_panel="Text files")
+Separator = Annotated[
+    str | None,
+    _text_option(help="What separates values: , ; | or tab. By default the header shows it.", show_default=False),
+]
+Decimal = Annotated[
+    str | None,
+    _text_option(help="Decimal mark: . or a comma. By default a comma where semicolons separate, else a point."),
+]
+Encoding = Annotated[
+    str | None,
+    _text_option(help="Encoding, such as latin-1. By default each text is UTF-8 or else Windows-1252."),
 ]
 Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
 Rows = Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")]
@@ -30,8 +45,8 @@ Epsilon = Annotated[
 Delta = Annotated[
     str,
     typer.Option(
-        help="Probability with which the loss may be larger: far below 1 / rows, or the rule '1/n^2' of the number of "
-        "rows n."
+        help="Probability that the privacy loss exceeds epsilon. Choose it far below 1 / rows; '1/n^2' computes it "
+        "from the number of rows."
     ),
 ]
 

@@ -1,12 +1,14 @@
 """``dpols predict``: a saved model's predictions for a table in a file."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import typer
 
 from ..data import FileSource, read
+from ..data.files import Dialect
 from ..data.source import Array
 from ..errors import DataError, ModelFileError, ParameterError
 from ..feature_map import mapped_files
@@ -15,44 +17,89 @@ from .console import out as console
 from .console import working
 from .output import check_output, write_text
 
+if TYPE_CHECKING:
+    from ..estimators import PrivateLinearRegression
+
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help='Model file written by "dpols fit".')],
     data: given.DataFile,
-    out: Annotated[Path, typer.Option(help="CSV file to write, with the one column prediction.")],
+    out: Annotated[Path, typer.Option(help="CSV file to write, with the column prediction.")],
     raw: Annotated[bool, typer.Option("--raw", help="Do not clip predictions to the target's range.")] = False,
+    interval: Annotated[
+        Literal["observation", "mean"] | None,
+        typer.Option(
+            help="Add the columns lower and upper: limits of a new observation, or of the mean. For models that were "
+            "fitted with --inference."
+        ),
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="One minus the level of the limits; by default 0.05.")] = None,
+    separator: given.Separator = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
 ) -> None:
     """Predict the target for each row of a file or a folder of files.
 
-    Columns are found by name. Predictions are clipped to the declared range of the target.
+    Columns are found by name. Predictions are clipped to the declared range of the target. Where a transform of the
+    target was fitted, predictions are medians in the target's own units.
 
     A prediction costs no budget: it reveals no more about the rows that the model was fitted on. But it does reveal
     something about the rows that it is for.
     """
     from ..estimators import PrivateLinearRegression
 
+    level = _level(interval, alpha)
     fitted = PrivateLinearRegression.load(model)
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
+    if level is not None and fitted.inference_ is None:
+        raise ParameterError(f"--interval needs a model that was fitted with --inference, and {str(model)!r} was not.")
     if out.suffix.lower() != ".csv":
         raise ParameterError(f"--out {str(out)!r} must end in .csv, since that is what is written.")
     check_output(out, inputs=(model, data))
-    source = read(data, columns=[str(name) for name in names])
+    dialect = Dialect(separator, decimal, encoding)
+    source = read(data, columns=[str(name) for name in names], **dialect.options)
     if fitted.feature_map_ is not None:
         source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):
-        predictions = predicted(source, fitted.coef_, fitted.intercept_)
-    if not raw:
-        predictions = predictions.clip(*fitted.target_range_)
-    write_text(out, ("prediction\n", *(f"{value!r}\n" for value in predictions.tolist())))
-    console.print(f"{len(predictions)} predictions saved to {out}", soft_wrap=True)
+        columns = _predicted(fitted, source, level, interval or "observation", raw)
+    fitted.warn_of_missing(columns, interval or "observation")
+    write_text(out, _lines(columns))
+    console.print(f"{len(columns['prediction'])} predictions saved to {out}", soft_wrap=True)
 
 
-def predicted(source: FileSource, coefficients: Array, intercept: float) -> Array:
-    """Return a prediction for each row, or say that a feature is missing."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        values = np.concatenate([features @ coefficients + intercept for features, _ in source.blocks()])
-    if not np.isfinite(values).all():
-        raise DataError(f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row.")
-    return np.asarray(values)
+def _level(interval: str | None, alpha: float | None) -> float | None:
+    """Return one minus the level of the limits that are asked for, None where none are."""
+    if interval is None:
+        if alpha is not None:
+            raise ParameterError("--alpha goes with --interval observation or --interval mean.")
+        return None
+    level = 0.05 if alpha is None else alpha
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"--alpha {level:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")
+    return level
+
+
+def _predicted(
+    fitted: "PrivateLinearRegression",
+    source: FileSource,
+    alpha: float | None,
+    interval: Literal["observation", "mean"],
+    raw: bool,
+) -> dict[str, Array]:
+    """Return predictions for each row, or say that a feature is missing."""
+    blocks = []
+    for features, _ in source.blocks():
+        if not np.isfinite(features).all():
+            raise DataError(
+                f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row."
+            )
+        blocks.append(fitted.columns_of_predictions(features, alpha, interval=interval, raw=raw))
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _lines(columns: dict[str, Array]) -> Iterator[str]:
+    yield ",".join(columns) + "\n"
+    for row in zip(*(values.tolist() for values in columns.values()), strict=True):
+        yield ",".join("" if value != value else repr(value) for value in row) + "\n"

@@ -36,8 +36,9 @@ def require_numeric(bad: Sequence[str], all_names: Sequence[str]) -> None:
     """Refuse a table of which some columns do not hold numbers."""
     if bad:
         raise DataTypeError(
-            f"column(s) {list(bad)} do not hold numbers. Encode them (one-hot with publicly known categories) "
-            f"or leave them out; the numeric columns are {[name for name in all_names if name not in bad]}."
+            f"column(s) {list(bad)} do not hold numbers. Declare their public categories by dpols.CategoricalColumn in "
+            "a dpols.FeatureMap (categories = [...] in a bounds file), or leave them out; the numeric columns are "
+            f"{[name for name in all_names if name not in bad]}."
         )
 
 

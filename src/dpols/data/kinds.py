@@ -49,6 +49,10 @@ def refuse_unread(rows: Any) -> None:
 
 def refuse_one_shot(rows: Any) -> None:
     """Refuse what can be read only once, or only as a whole, since a fit reads the rows several times."""
+    if isinstance(rows, str) and "~" in rows:
+        raise DataTypeError(
+            f"X is the formula {rows!r}; fit it by dpols.ols({rows!r}, table, bounds=..., epsilon=..., delta=...)."
+        )
     if isinstance(rows, str | os.PathLike):
         raise DataTypeError("X is a path; open the file or the folder by dpols.read(path, target=...) and pass that.")
     library = library_of(rows)

@@ -1,5 +1,6 @@
-"""Features from raw columns by public knowledge alone: ranges, categories, powers, products and replacements."""
+"""Features from raw columns by public knowledge alone: ranges, categories, functions, products and replacements."""
 
+from . import transforms
 from .columns import CategoricalColumn, NumericColumn
 from .mapping import FeatureMap
 from .source import finite_features, mapped_bounds, mapped_files, mapped_source
@@ -14,4 +15,5 @@ __all__ = [
     "mapped_bounds",
     "mapped_files",
     "mapped_source",
+    "transforms",
 ]

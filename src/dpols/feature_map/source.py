@@ -47,7 +47,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
         return TableSource(
             n_rows, feature_map.names, lambda a, b: mapped_block(feature_map, target, _slice(rows, a, b))
         )
-    vector = real_numbers(target, "y")
+    vector = feature_map.fitted_target(real_numbers(target, "y"))
     if vector.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows but y has shape {vector.shape}; it must be ({n_rows},).")
     return TableSource(n_rows, feature_map.names, lambda a, b: (feature_map.transform(_slice(rows, a, b)), vector[a:b]))
@@ -63,7 +63,9 @@ def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
 def mapped_block(feature_map: FeatureMap, target: str | None, block: Any) -> tuple[Array, Array]:
     """Return features and target of a block of raw rows. Pure, and importable where a block is read elsewhere."""
     features = feature_map.transform(block)
-    return features, np.zeros(len(features)) if target is None else numbers(target, raw_column(block, target))
+    if target is None:
+        return features, np.zeros(len(features))
+    return features, feature_map.fitted_target(numbers(target, raw_column(block, target)))
 
 
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:
@@ -89,7 +91,7 @@ def mapped_bounds(feature_map: FeatureMap, bounds: Bounds | None) -> Bounds:
                 "the range of the target is required: pass target=(low, high) to the feature map, of public knowledge."
             )
         return derived
-    if derived.target is not None:
+    if derived.target is not None or feature_map.target_transform:
         raise BoundsError("the target's range is given by bounds and by feature_map; give it once.")
     return replace(derived, target=bounds.target, y_abs=bounds.y_abs)
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
+from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
-from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
+from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError, WeakGuaranteeWarning
 from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
+from ..privacy.cautions import cautions_on
 from ..privacy.certificate import certify
 from ..privacy.checks import one_of
 from ..side_releases.alongside import joint_planned_epsilon
@@ -36,6 +38,7 @@ class Prepared:
     bounds: Bounds | PaidBounds
     beside: SidePlan  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
+    limits: Limits | None = None  # on the slopes
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -46,6 +49,9 @@ class Prepared:
 def prepare(request: Request, source: RowSource) -> Prepared:
     """Settle every public number of a fit; whatever can be refused is refused here."""
     budget = request.budget(source.n_rows)
+    for caution in cautions_on(budget, source.n_rows):
+        if caution.startswith("CAUTION: delta"):
+            warn_user(caution.removeprefix("CAUTION: "), WeakGuaranteeWarning)
     try:
         return _prepared(request, source, budget)
     except CalibrationError as error:  # which may name but a part of the budget, that nobody gave
@@ -65,10 +71,19 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in planned.method.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
     arithmetic = _arithmetic(request, n_coordinates)
-    prepared = Prepared(request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source)
+    limits = None if request.constraints is None else request.constraints.limits(_feature_names(request, source))
+    prepared = Prepared(
+        request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source, limits
+    )
     if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
         certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
     return prepared
+
+
+def _feature_names(request: Request, source: RowSource) -> list[str]:
+    if request.feature_map is not None:
+        return list(request.feature_map.names)
+    return [f"x{i}" for i in range(source.n_features)] if source.columns is None else [str(c) for c in source.columns]
 
 
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:

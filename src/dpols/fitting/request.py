@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..algorithms import algorithm, with_intervals
+from ..algorithms import ALGORITHMS, algorithm, with_intervals
+from ..constraints import Constraints
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
+from ..report.outcome import NO_INTERVALS
 from ..side_releases.paid_bounds import PaidBounds
 
 
@@ -27,11 +29,13 @@ class Request:
     accounting: str = "exact"
     neighbours: str = "zero-out"
     options: Any = None
+    constraints: Constraints | None = None
     bad_rows: str = "raise"
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
     count_clipped: bool = False
     inference: bool = False  # whether to fit by the method that has intervals
+    target_name: str | None = None  # the dependent variable, where it has a name
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
@@ -44,6 +48,22 @@ class Request:
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
             )
+        if self.constraints is not None:
+            self._check_constraints()
+
+    def _check_constraints(self) -> None:
+        if not isinstance(self.constraints, Constraints):
+            raise ParameterError(
+                f"constraints={self.constraints!r} must be a dpols.Constraints, for instance Constraints(lower=0)."
+            )
+        if not algorithm(self.method).takes_constraints:
+            names = ", ".join(sorted(name for name, row in ALGORITHMS.items() if row.takes_constraints))
+            raise ParameterError(
+                f"method {self.method!r} takes no constraints, as it releases no curvature of the squared error; "
+                f"use one of {names}."
+            )
+        if self.inference:
+            raise ParameterError(f"inference cannot go with constraints. {NO_INTERVALS} Leave out one of the two.")
 
     @property
     def method_in_use(self) -> str:

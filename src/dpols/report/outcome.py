@@ -5,11 +5,19 @@ from dataclasses import dataclass
 
 # What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (
-    "The standard deviation of the privacy noise is that of the noise which passes through the fit, as if the released "
-    "curvature of the squared error were the true one. It counts neither the noise of that curvature, nor the pull of "
-    "the regularisation, nor that of cutting the largest effects of rows: a coefficient can be off by several of these "
-    "standard deviations, above all where the target is skewed. A fit with inference gives intervals."
+    "The standard deviation of the privacy noise covers only the noise that passes through the fit. It ignores the "
+    "noise in the released curvature, the bias of regularisation and clipped rows, so the true error can be several "
+    "times larger, above all for skewed targets."
 )
+NO_INTERVALS = (
+    "No intervals: the coefficients are kept within constraints. Where a limit is met, the error of a coefficient is "
+    "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
+)
+CONSTRAINED_NOISE = (
+    "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
+    "far they are off."
+)
+ASK_FOR_INTERVALS = " A fit with inference gives intervals."
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )
@@ -42,6 +50,7 @@ class EstimateLine:
     stderr: float | None
     lower: float | None
     upper: float | None
+    privacy_stderr: float | None  # the part of the standard error that is privacy noise
 
     def describe(self) -> tuple[str, str, str]:
         """Return estimate, standard error and interval as text."""
