@@ -27,7 +27,7 @@ MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen:
 TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
 _TAIL = 4.0  # power at which lengths are taken to thin out
 _LOST = 2.0  # standard deviations of a count that residuals clipped off unseen are allowed for with
-_ROOM = 1.05  # of the range rule
+_ROOM = (1.05, 0.5)  # of the range rule: a factor, and how far from the mean target predictions are expected
 _FREE = 0.5  # of the residuals' standard deviation: noise that is hardly felt
 _AT_AN_END = (0.02, 0.05)  # share of the targets' squares that may be missing where all lie at an end, and its noise
 
@@ -53,8 +53,9 @@ def late_edges(scale: Array, longest: Array) -> Array:
 
 
 def range_limit(row_limit: Array, known: Totals) -> Array:
-    """Return the limit of the range rule: a long row, with a target at the far end of its range."""
-    return np.asarray(_ROOM * row_limit * (1.0 + np.minimum(np.abs(known.noisy_target), 1.0)))
+    """Return the limit of the range rule: a long row whose target is at the far end of its range."""
+    reach, around = _ROOM
+    return np.asarray(reach * row_limit * (1.0 + np.minimum(np.abs(known.noisy_target) + around, 1.0)))
 
 
 def clip_levels(
