@@ -38,8 +38,8 @@ def best_multiplier(evidence: Evidence) -> Finding:
     if not favoured:
         return _NOT_RUN
     means = _means(list(favoured.values()), MULTIPLIERS, 2.5)
-    best = _best(means)
-    verdict = "holds" if best == 2.5 else "holds in part" if _CLOSE * means[best] >= 1.0 else "refuted"
+    most = Counter(_best(risks) for risks in favoured.values()).most_common(1)[0][0]
+    verdict = "holds" if _best(means) == 2.5 else "holds in part" if most == 2.5 else "refuted"
     over_all = _means(list(every.values()), MULTIPLIERS, 2.5)
     return Finding(
         verdict,  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ STUDIES: tuple[Study, ...] = (
         "k = 2.5 max(d, log(2 / varrho)) is the best of 1.25, 2.5, 5, 7.5 and 10 for LinMix at eps = 0.5 on the data "
         "sets that favour it.",
         "2.5 has the least geometric mean of the risk over data sets with L < gamma_m (1 + C_Y^2) and lambda_min(X'X) "
-        "< gamma_m; in part if it is within 5% of the least",
+        "< gamma_m; in part if it is the best on more of them than any other",
         grids.linmix_cells,
         grids.best_multiplier,
     ),
