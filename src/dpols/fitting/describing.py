@@ -23,6 +23,7 @@ from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
+_MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = (
     "Intervals are for the population that the rows are a sample of, if rows are independent and errors have the same "
     "variance everywhere. They count privacy noise and sampling noise, not what the bounds clip."
@@ -121,11 +122,11 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
     stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
     if outcome.limits is not None:
         stddevs = [None] * len(stddevs)
-        # What methods know of a finished fit is of the coefficients before they were moved.
-        stddev = np.nan if np.any(outcome.fit.transcript.get(MOVED, False)) else stddev
-    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+        if np.any(outcome.fit.transcript.get(MOVED, False)):
+            verdict = "cannot tell", _MOVED
     return stddevs, verdict, evidence.shortened
 
 
