@@ -308,9 +308,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
             return source
-        if isinstance(self.bounds, Bounds | PaidBounds) and isinstance(self.bounds.features, Mapping):
-            X = with_columns(X, self.bounds.features, y)
-        source = open_rows(X, y)
+        declared = self.bounds.features if isinstance(self.bounds, Bounds | PaidBounds) else None
+        source = open_rows(X, y, names=list(declared) if isinstance(declared, Mapping) else None)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)
         # Like scikit-learn, take names for names where all of them are strings.

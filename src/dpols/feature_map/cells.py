@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.columns import doubles, is_numeric
+from ..data.columns import as_arrow, doubles, is_numeric
 from ..data.kinds import library_of
 from ..data.missing import floats, is_missing, unmasked
 from ..data.source import Array
@@ -111,6 +111,7 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
 
 def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
     """Return the code of each cell, computed once for each distinct value."""
+    raw = as_arrow(raw)
     kind = library_of(raw)
     if kind == "pyarrow":
         import pyarrow
