@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from .data import Bounds, RowSource, open_rows
 from .data.kinds import refuse_unread
 from .data.opening import column_names, rows_to_predict, targets_to_score
+from .data.passes import Hook, told
 from .data.selecting import with_columns
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
+from .fitting.progress import shown
 from .fitting.surroundings import voids, warn_around_a_fit, warn_user
 from .inference import Inference
 from .ledger import BudgetLedger, as_ledger
@@ -27,6 +29,8 @@ from .report import PrivacyReport
 from .side_releases.paid_bounds import PaidBounds
 from .storage.model_file import model_bytes, read_model, write_model
 from .storage.plain_data import finite_number, text, tuple_of
+
+Progress = bool | Hook | None
 
 SCORE_IS_EXACT = (
     "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
@@ -158,20 +162,27 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> "PrivateLinearRegression":
+    def fit(self, X: Any, y: Any = None, groups: Any = None, *, progress: Progress = None) -> "PrivateLinearRegression":
         """Fit on rows ``X`` and targets ``y``.
 
         ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
         source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
-        no column of ``X`` does.
+        no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over the rows and
+        the time that is left; by default it does on a terminal or in a notebook, where a fit takes more than two
+        seconds. A function is called with the number of the pass, the rows that it has read, and all rows.
 
         All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
         before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
         """
-        return self._fit(X, y, groups)
+        return self._fit(X, y, groups, progress=progress)
 
     def _fit(
-        self, X: Any, y: Any = None, groups: Any = None, witness: Witness | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        witness: Witness | None = None,
+        progress: Progress = False,
     ) -> "PrivateLinearRegression":
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
@@ -179,7 +190,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
-            outcome = carry_out(prepared, self.random_state, ledger, witness)
+            with shown(progress, prepared) as hook, told(hook, prepared.source.n_rows):
+                outcome = carry_out(prepared, self.random_state, ledger, witness)
             released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.feature_map_, self.target_range_ = request.feature_map, outcome.row_map.target
