@@ -269,7 +269,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
-        return rows_to_predict(self, with_columns(X, getattr(self, "feature_names_in_", ())))
+        return rows_to_predict(self, with_columns(X, list(getattr(self, "feature_names_in_", ()))))
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.

@@ -58,10 +58,8 @@ def test_a_line_says_which_pass_of_how_many_and_what_is_left(rows, monkeypatch):
     model(inference=True).fit(*rows, progress=True)
     lines = [line.strip() for line in terminal.getvalue().split("\r") if line.strip()]
     assert re.fullmatch(r"Fitting, pass 1 of \d+: 0 of 40,000 rows", lines[0])
-    assert re.fullmatch(r"Fitting, pass (\d+) of \1, about 0 s left: 40,000 of 40,000 rows|.*", lines[-1])
-    assert any(
-        re.fullmatch(r"Fitting, pass \d+ of \d+, about \d+ s left: [\d,]+ of 40,000 rows", line) for line in lines
-    )
+    later = re.compile(r"Fitting, pass \d+ of \d+, about \d+ s left: [\d,]+ of 40,000 rows")
+    assert any(later.fullmatch(line) for line in lines)
     assert terminal.getvalue().endswith("\r")
     last, total = map(int, re.match(r"Fitting, pass (\d+) of (\d+)", lines[-1]).groups())
     assert abs(total - last) <= 3  # what the plan announces is what a fit does, but for a few

@@ -1,4 +1,4 @@
-"""How far the passes of a fit have come: a hook for whoever wants to show it. It tells of public numbers and of time."""
+"""How far the passes of a fit have come, told to a hook: public numbers, and the time that they take."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
