@@ -14,8 +14,8 @@ import numpy as np
 from ..data import RowMap
 from ..data.source import Array
 
-_SURE = 3.0  # standard deviations of noise
-_AT_END = 0.04  # distance of a mean from an end of its bounds, of which the half-width is 1
+_SURE, _LIKELY = 3.0, 2.0  # standard deviations of noise
+_AT_END = 0.05  # distance of a mean from an end of its bounds, of which the half-width is 1
 _HARDLY = 0.04  # standard deviation of a column that hardly varies, in the same units
 _MANY_OTHERS = 0.02  # share of rows with none of the declared categories
 _UNITS = "such as a fraction for percent, or thousands"
@@ -131,7 +131,7 @@ def _columns(categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
 
 
 def _at_an_end(what: str, mean: float, noise: float, interval: tuple[float, float]) -> list[str]:
-    if 1.0 - abs(mean) + _SURE * noise > _AT_END:
+    if 1.0 - abs(mean) + _LIKELY * noise > _AT_END:
         return []
     low, high = interval
     end, beyond = ("upper", "above") if mean > 0 else ("lower", "below")
