@@ -14,12 +14,14 @@ from .data import Bounds, RowSource, open_rows
 from .data.bounds import ReadFromData
 from .data.kinds import refuse_unread
 from .data.opening import column_names, rows_to_predict, target_name, targets_to_score
+from .data.passes import Hook, told
 from .data.selecting import with_columns
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
 from .errors import ModelFileError, ParameterError
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
+from .fitting.progress import shown
 from .fitting.surroundings import voids, warn_around_a_fit, warn_user
 from .inference import Inference
 from .ledger import BudgetLedger, as_ledger
@@ -29,6 +31,8 @@ from .report import PrivacyReport
 from .side_releases.paid_bounds import PaidBounds
 from .storage.model_file import model_bytes, read_model, write_model
 from .storage.plain_data import finite_number, text, tuple_of
+
+Progress = bool | Hook | None
 
 SCORE_IS_EXACT = (
     "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
@@ -165,20 +169,27 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> "PrivateLinearRegression":
+    def fit(self, X: Any, y: Any = None, groups: Any = None, *, progress: Progress = None) -> "PrivateLinearRegression":
         """Fit on rows ``X`` and targets ``y``.
 
         ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
         source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
-        no column of ``X`` does.
+        no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over the rows and
+        the time that is left; by default it does on a terminal or in a notebook, where a fit takes more than two
+        seconds. A function is called with the number of the pass, the rows that it has read, and all rows.
 
         All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
         before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
         """
-        return self._fit(X, y, groups)
+        return self._fit(X, y, groups, progress=progress)
 
     def _fit(
-        self, X: Any, y: Any = None, groups: Any = None, witness: Witness | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        witness: Witness | None = None,
+        progress: Progress = False,
     ) -> "PrivateLinearRegression":
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
@@ -187,13 +198,14 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request))
             self.feature_map_ = request.feature_map
-            outcome, self.privacy_report_ = carry_out(
-                prepared,
-                self.random_state,
-                ledger,
-                witness,
-                describe=lambda outcome: report_of(prepared, outcome, self._names()),
-            )
+            with shown(progress, prepared) as hook, told(hook, prepared.source.n_rows):
+                outcome, self.privacy_report_ = carry_out(
+                    prepared,
+                    self.random_state,
+                    ledger,
+                    witness,
+                    describe=lambda outcome: report_of(prepared, outcome, self._names()),
+                )
             released = coefficients_of(outcome)
             self.coef_, self.intercept_ = released[:-1], float(released[-1])
             self.target_range_, self.ledger_entry_ = outcome.row_map.target, outcome.entry
@@ -271,7 +283,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             X = without_column(X, self.unit)
         if self.feature_map_ is not None:
             return finite_features(self.feature_map_, X)
-        return rows_to_predict(self, with_columns(X, tuple(getattr(self, "feature_names_in_", ()))))
+        return rows_to_predict(self, with_columns(X, list(getattr(self, "feature_names_in_", ()))))
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.
@@ -323,9 +335,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
             return source
-        if isinstance(self.bounds, Bounds | PaidBounds) and isinstance(self.bounds.features, Mapping):
-            X = with_columns(X, self.bounds.features, y)
-        source = open_rows(X, y)
+        declared = self.bounds.features if isinstance(self.bounds, Bounds | PaidBounds) else None
+        source = open_rows(X, y, names=list(declared) if isinstance(declared, Mapping) else None)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)
         # Like scikit-learn, take names for names where all of them are strings.

@@ -72,7 +72,10 @@ def _bounds(
     plain = None if declared is None else plain_bounds(declared)
     if ways.share is not None:
         if declared is not None and plain is None:
-            raise ParameterError("--paid-bounds takes outer limits only from --bounds, no categories and the like.")
+            raise ParameterError(
+                "--paid-bounds takes outer limits only from --bounds: no categories, replacements or transforms. Leave "
+                "these out there, or leave out --paid-bounds and give each column its public range or categories."
+            )
         return paid(ways.share, plain, columns)
     if declared is None:
         if ways.reference is not None:

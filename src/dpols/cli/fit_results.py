@@ -42,11 +42,11 @@ def _fit(model: "PrivateLinearRegression", table: DeclaredTable) -> None:
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
     with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
-            model.fit(read(data, target, table.columns, progress=progress, **table.dialect.options))
+            model.fit(read(data, target, table.columns, **table.dialect.options), progress=progress)
         else:
             text = [table.unit, *categories_of(table.declared)]
             names = [*table.columns, target, table.unit]
-            model.fit(read_with_unit(data, names, table.dialect, text=text), target)
+            model.fit(read_with_unit(data, names, table.dialect, text=text), target, progress=progress)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
+from ..side_releases.free_advice import advice_on_means, released_means
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
@@ -91,7 +92,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
         void=prepared.request.void,
-        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome)),
+        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome, names)),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
@@ -181,15 +182,19 @@ def _advice_on_shortened(share: float) -> tuple[str, ...]:
     )
 
 
-def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
+def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple[str, ...]:
     """Return what public and released numbers say of the method and the bounds."""
     why = prepared.method.inconsistent
     method = () if why is None else (f"{prepared.method.name} does not tend to least squares: {why}",)
     room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
     feature_map = prepared.request.feature_map
     categories = {} if feature_map is None else feature_map.categories
-    spread = () if outcome.spread is None else advice_on_spread(outcome.spread, categories)
-    return (*method, *advice_on_room(room), *spread)
+    if outcome.spread is not None:
+        found = advice_on_spread(outcome.spread, categories)
+    else:
+        means = released_means(outcome.fit.transcript, outcome.row_map)
+        found = advice_on_means(means, outcome.row_map, names, categories)
+    return (*method, *advice_on_room(room), *found)
 
 
 def _bounds_text(

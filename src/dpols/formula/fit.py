@@ -6,7 +6,7 @@ from typing import Any
 from ..data import Bounds, read
 from ..data.kinds import is_source
 from ..errors import ParameterError
-from ..estimators import PrivateLinearRegression
+from ..estimators import PrivateLinearRegression, Progress
 from ..feature_map import FeatureMap
 from .translation import translated
 
@@ -18,6 +18,7 @@ def ols(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    progress: Progress = None,
     **parameters: Any,
 ) -> PrivateLinearRegression:
     """Fit a private regression that a formula describes, and return it.
@@ -36,6 +37,8 @@ def ols(
         map, which can also declare levels and what stands for empty cells, the columns and the target are used. A
         target that has a range among the features, under its own name, has that one, so that bounds do for formulas
         with different targets; ``target`` is that of others, or only of the ``target_name`` of a feature map.
+    progress : bool or callable, optional
+        Whether to show how far the fit is, as for ``PrivateLinearRegression.fit``.
     **parameters
         Further parameters of ``PrivateLinearRegression``.
 
@@ -64,7 +67,7 @@ def ols(
     if isinstance(data, str | os.PathLike):
         data = read(data, made.target, made.feature_map.raw_columns)
     if not is_source(data):
-        return model.fit(data, made.target)
+        return model.fit(data, made.target, progress=progress)
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
-    return model.fit(data)
+    return model.fit(data, progress=progress)
