@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
-    "inference": {"data", "errors", "linalg", "pages", "randomness", "report", "side_releases", "storage"},
+    "inference": {"algorithms", "data", "errors", "linalg", "pages", "randomness", "report", "storage"},
     "planning": {
         "algorithms",
         "data",
@@ -57,7 +57,6 @@ ALLOWED: dict[str, set[str]] = {
         "pages",
         "privacy",
         "randomness",
-        "side_releases",
     },
     "fitting": {
         "algorithms",

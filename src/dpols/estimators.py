@@ -85,9 +85,11 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
         rows. Required with ``unit``, and with ``groups`` of ``fit``.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
-    inference : bool or float, default=False
-        Whether to spend a share of the squared budget, half of it or the one given, on standard errors and intervals:
-        ``summary``, ``conf_int`` and ``predict_interval``. It takes three more passes over the data.
+    inference : bool, default=False
+        Whether to fit with standard errors and intervals: ``summary``, ``conf_int`` and ``predict_interval``. The fit
+        is then least squares without shrinkage, with more noise; method "whitened" only. ``options`` may give
+        ``cov_type`` ("HC1", "nonrobust", or "cluster" with units, as in statsmodels) and ``clip`` ("auto", "tail" or
+        "range").
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded fit is not private, and its report says so. None draws noise from
         the operating system.
@@ -146,7 +148,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
         count_clipped: bool = False,
-        inference: bool | float = False,
+        inference: bool = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -265,7 +267,11 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
         model = cls(
-            epsilon=report.asked.epsilon, delta=report.asked.delta, method=report.method, feature_map=feature_map
+            epsilon=report.asked.epsilon,
+            delta=report.asked.delta,
+            method=report.method,
+            feature_map=feature_map,
+            inference=inference is not None,
         )
         model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
         number = ReadFromData if report.bounds_origin == "data" else float

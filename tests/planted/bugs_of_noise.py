@@ -186,15 +186,6 @@ BUGS = (
     ),
     Bug(
         "an exact value in the place of its release",
-        "clip level of intervals",
-        Edit(
-            "side_releases/one_step.py",
-            "EDGES[quiet_edge(counts, plan.count_multiplier)]",
-            "EDGES[quiet_edge(exact_counts.value * exact_counts.step, plan.count_multiplier)]",
-        ),
-    ),
-    Bug(
-        "an exact value in the place of its release",
         "norm of paid bounds",
         Edit(
             "side_releases/paid_bounds.py",
@@ -217,11 +208,11 @@ BUGS = (
     ),
     Bug(
         "sensitivity of several numbers that is that of one",
-        "sums of targets and of their squares",
+        "squared residuals of a bound above 1",
         Edit(
             "statistics/sums.py",
-            "root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)",
-            "root = SQUARE if pair.exact else 1.0",
+            "return _statistic(values, sensitivity=1.0, step=np.square(residual_bound))",
+            "return _statistic(values, sensitivity=1.0, step=np.minimum(np.square(residual_bound), residual_bound))",
         ),
     ),
     Bug(

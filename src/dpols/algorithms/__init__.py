@@ -4,7 +4,19 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ParameterError
-from . import adassp, boosted_adassp, curvature, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
+from . import (
+    adassp,
+    boosted_adassp,
+    curvature,
+    dp_gd,
+    ihm,
+    ihm_adaptive,
+    linmix,
+    linmix_dynamic,
+    sheffet,
+    whitened,
+    whitened_inference,
+)
 from .base import (
     MOVED,
     Algorithm,
@@ -37,6 +49,7 @@ def _row(method: ModuleType, name: str, title: str, reference: str, **more: Any)
 
 _ROWS = (
     _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md", curvature=curvature.of_whitening),
+    _row(whitened_inference, "whitened-inference", "Whitened least squares with intervals", "docs/proofs/inference.md"),
     _row(
         ihm,
         "ihm",
@@ -105,6 +118,20 @@ _ROWS = (
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 
 
+_WITH_INTERVALS = {"whitened": "whitened-inference", "whitened-inference": "whitened-inference"}
+
+
+def with_intervals(name: str) -> str:
+    """Return the method that fits with intervals where this one is asked for."""
+    algorithm(name)
+    if name not in _WITH_INTERVALS:
+        raise ParameterError(
+            f'method={name!r} has no intervals: inference goes with method="whitened", whose closing step has noise of '
+            "known covariance. Use that method, or leave inference out."
+        )
+    return _WITH_INTERVALS[name]
+
+
 def algorithm(name: str) -> Algorithm:
     """Return the row of the table for a method's name."""
     if name not in ALGORITHMS:
@@ -126,4 +153,5 @@ __all__ = [
     "names_of",
     "planned_epsilon",
     "spent_epsilon",
+    "with_intervals",
 ]

@@ -36,11 +36,13 @@ class WhiteningPlan(PlannedFor):
 class Totals:
     """What the first release says of each trial."""
 
-    used: Array  # number of rows that are not zero
+    count: Array  # number of rows that are not zero, as released
+    used: Array  # the same, or the number of all rows where the noise explains the difference
     target: Array  # mean target, drawn towards zero by as much as noise may explain
     target_rms: Array  # root mean square of targets about their mean, or about zero without an intercept
     features: Array  # mean rows; zero where noise hides them
     squares: Array  # mean squared norm
+    target_squares: Array  # mean squared target, as released
     noisy_target: Array  # mean target and mean rows, whatever their noise, and its standard deviation
     noisy_features: Array
     noise: Array
@@ -91,11 +93,13 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
     spread = np.sqrt(np.maximum(mean_square(targets) - target**2, noise / used))
     rows_sum = np.stack(features, axis=1)
     return Totals(
+        count=count,
         used=used,
         target=target,
         target_rms=np.minimum(spread, 1.0),
         features=np.stack([mean(each) for each in features], axis=1),
         squares=mean_square(norms),
+        target_squares=targets / used,
         noisy_target=0.5 * twice / used,
         noisy_features=rows_sum / used[:, None],
         noise=noise / used,
@@ -193,9 +197,9 @@ def level_of(
     open_bins = lower < most[:, None]
     counts = np.where(open_bins, counts, 0.0)
     left = np.arange(1.0, len(edges))
-    right = _from_the_right(open_bins.astype(np.float64))
+    right = from_the_right(open_bins.astype(np.float64))
     share = np.where((used == n_rows)[:, None], right / (left + right), 0.0)  # of what the counts below say
-    above = (1.0 - share) * _from_the_right(counts) + share * (n_rows - np.cumsum(counts, axis=1)[:, :-1])
+    above = (1.0 - share) * from_the_right(counts) + share * (n_rows - np.cumsum(counts, axis=1)[:, :-1])
     above -= margin * multiplier * np.sqrt((1.0 - share) ** 2 * right + share**2 * left)
     low = above <= allowed[:, None]
     place = np.where(low.any(axis=1), low.argmax(axis=1), len(edges) - 2)
@@ -207,6 +211,6 @@ def level_of(
     return np.asarray(np.where(inside, before ** (1.0 - part) * level**part, level))
 
 
-def _from_the_right(values: Array) -> Array:
+def from_the_right(values: Array) -> Array:
     """Return the sums of what stands right of each place but the last."""
     return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1][:, 1:])

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 
 from ..data.files import Dialect
-from ..errors import ParameterError
 from . import options as given
 from .console import out as console
 from .constraint_options import parsed_constraints
@@ -99,14 +98,8 @@ def fit(
     ] = "raise",
     inference: Annotated[
         bool,
-        typer.Option("--inference", help="Spend half of the squared budget on standard errors and intervals."),
+        typer.Option("--inference", help="Fit with standard errors and intervals: more noise, and no shrinkage."),
     ] = False,
-    inference_share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="The same with this share of the squared budget, such as 0.3; 0.5 is --inference."
-        ),
-    ] = None,
     random_state: Annotated[
         int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
     ] = None,
@@ -131,8 +124,6 @@ def fit(
     from ..estimators import PrivateLinearRegression
 
     rule = given.parsed_delta(delta, epsilon)
-    if inference_share is not None and not 0.0 < inference_share < 1.0:
-        raise ParameterError(f"--inference-share {inference_share:g} must lie strictly between 0 and 1, such as 0.3.")
     dialect = Dialect(separator, decimal, encoding)
     check_unit(data, unit, max_rows_per_unit, dialect)
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
@@ -147,13 +138,13 @@ def fit(
         arithmetic=arithmetic,
         accounting=accounting,
         neighbours=neighbours,
-        options=given.parsed_options(method, option),
+        options=given.parsed_options(given.in_use(method, inference=inference), option),
         constraints=parsed_constraints(constraint),
         bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         count_clipped=count_clipped,
-        inference=inference if inference_share is None else inference_share,
+        inference=inference,
         random_state=random_state,
         ledger=ledger,
     )

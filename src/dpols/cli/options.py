@@ -92,6 +92,13 @@ def parsed_budget(epsilon: float, delta: str, rows: int) -> "PrivacyBudget":
     return budget_for(epsilon, parsed_delta(delta, epsilon), rows)
 
 
+def in_use(method: str, *, inference: bool) -> str:
+    """Return the method that fits: with inference, the one that has intervals."""
+    from ..algorithms import with_intervals
+
+    return with_intervals(method) if inference else method
+
+
 def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:
     """Return options of a method from texts NAME=VALUE, each with a value of the right type.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import MOVED, names_of
+from ..algorithms.whitened_inference import InferencePlan
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
@@ -25,10 +26,11 @@ from .running import Outcome
 _MANY_SHORTENED = 0.05  # share of rows
 
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
-INTERVALS_ARE_FOR = (
-    "Intervals are for the population that the rows are a sample of, if rows are independent and errors have the same "
-    "variance everywhere. They count privacy noise and sampling noise, not what the bounds clip."
-)
+INTERVALS_ARE_FOR = {
+    "HC1": "if rows are independent; errors may have unequal variances",
+    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "cluster": "if units are independent; rows of one unit need not be",
+}
 
 
 def coefficients_of(outcome: Outcome) -> Array:
@@ -42,12 +44,11 @@ def coefficients_of(outcome: Outcome) -> Array:
 
 def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Inference | None:
     """Return what the fit says of its coefficients, where that was paid for."""
-    step = prepared.beside.intervals
-    if step is None or outcome.measured is None:
+    if not isinstance(prepared.plan, InferencePlan):
         return None
     return infer(
-        step,
-        outcome.measured,
+        prepared.plan,
+        outcome.fit,
         outcome.row_map,
         [*names, "intercept"][: outcome.row_map.n_coordinates],
         n_rows=prepared.source.n_rows,
@@ -157,7 +158,11 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     )
     if np.isnan(inference.standard_errors()).all():
         return missing
-    return (*missing, INTERVALS_ARE_FOR)
+    what = (
+        f"Intervals are for the population that the rows are a sample of, {INTERVALS_ARE_FOR[inference.cov_type]}. "
+        "They count privacy noise and sampling noise, not what the bounds clip."
+    )
+    return (*missing, what, *inference.assumptions)
 
 
 def _quality_notes(inference: Inference) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import Algorithm, StagedPlan, algorithm
+from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
 from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
@@ -59,7 +59,7 @@ def prepare(request: Request, source: RowSource) -> Prepared:
 
 
 def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Prepared:
-    method = algorithm(request.method)
+    method = algorithm(request.method_in_use)
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)
@@ -107,6 +107,21 @@ def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:
     return "float"
 
 
+def _options(request: Request, method: Algorithm) -> dict[str, Any]:
+    """Return the method's options; standard errors are clustered where rows belong to units."""
+    options = dict(request.options or {})
+    if method.name != with_intervals("whitened"):
+        return options
+    units = request.unit is not None
+    found = options.setdefault("cov_type", "cluster" if units else "HC1")
+    if found == ("HC1" if units else "cluster"):
+        remedy = "leave it out, or use nonrobust with target='data'" if units else "give unit, or leave it out"
+        raise ParameterError(
+            f"cov_type={found!r} {'does not go with' if units else 'needs'} units of several rows; {remedy}."
+        )
+    return options
+
+
 def _plan(
     request: Request,
     method: Algorithm,
@@ -118,7 +133,7 @@ def _plan(
     """Plan the method and what is released beside it, within the budget."""
     if not isinstance(request.options, Mapping | None):
         raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
-    options = dict(request.options or {})
+    options = _options(request, method)
     whole = budget.for_zero_out(relation)
     try:
         plan = plan_fit(
@@ -128,7 +143,6 @@ def _plan(
             n_features=source.n_features + bool(request.fit_intercept),
             bounds=bounds.releases(whole, source.n_features) if isinstance(bounds, PaidBounds) else (),
             counts=count_release(whole) if request.count_clipped else None,
-            inference_share=request.inference_share,
             accounting=request.accounting,
             **options,
         )

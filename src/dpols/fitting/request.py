@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..algorithms import ALGORITHMS, algorithm
-from ..algorithms.options import share as checked_share
+from ..algorithms import ALGORITHMS, algorithm, with_intervals
 from ..constraints import Constraints
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
@@ -13,7 +12,6 @@ from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
 from ..report.outcome import NO_INTERVALS
-from ..side_releases import one_step
 from ..side_releases.paid_bounds import PaidBounds
 
 
@@ -36,14 +34,16 @@ class Request:
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
     count_clipped: bool = False
-    inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+    inference: bool = False  # whether to fit by the method that has intervals
     target_name: str | None = None  # the dependent variable, where it has a name
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
         one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
-        algorithm(self.method)
+        if not isinstance(self.inference, bool):
+            raise ParameterError(f"inference={self.inference!r} must be True or False.")
+        algorithm(self.method_in_use)
         if not isinstance(self.feature_map, FeatureMap | None):
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
@@ -62,15 +62,13 @@ class Request:
                 f"method {self.method!r} takes no constraints, as it releases no curvature of the squared error; "
                 f"use one of {names}."
             )
-        if self.inference_share is not None:
+        if self.inference:
             raise ParameterError(f"inference cannot go with constraints. {NO_INTERVALS} Leave out one of the two.")
 
     @property
-    def inference_share(self) -> float | None:
-        """Share of the squared budget that is spent on intervals; None for none."""
-        if isinstance(self.inference, bool):
-            return one_step.DEFAULT_SHARE if self.inference else None
-        return checked_share("inference", self.inference)
+    def method_in_use(self) -> str:
+        """The method that fits: with inference, the one that has intervals."""
+        return with_intervals(self.method) if self.inference else self.method
 
     def budget(self, n_rows: int) -> PrivacyBudget:
         """Return the budget for a table of that many rows."""

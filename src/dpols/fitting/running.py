@@ -19,7 +19,6 @@ from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
 from ..report import PrivacyReport
 from ..report.charge import charge_of_fit
-from ..side_releases import one_step
 from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
 from ..side_releases.bounds_advice import SpreadCounts, release_spread
 from ..side_releases.counting import UnboundedRows
@@ -36,7 +35,6 @@ class Outcome:
     row_map: RowMap
     beside: tuple[GaussianRelease, ...]  # released beside the method, as recorded
     spread: SpreadCounts | None  # of values within and beyond the bounds
-    measured: one_step.Measured | None  # what intervals are computed from
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
@@ -87,10 +85,6 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
             recorded = (*recorded, *counted)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run_within(rows, plan, bits, _region(prepared.limits, row_map))
-        measured = None
-        if beside.intervals is not None:
-            measured = one_step.run(rows, beside.intervals, fit.theta, bits)
-            recorded = (*recorded, *measured.releases)
     spent = joint_spent_epsilon(plan, fit, recorded, budget, relation=relation)
     if not spent <= budget.epsilon * ROUNDING:
         raise BudgetExceeded(
@@ -99,7 +93,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
         )
     exact = prepared.arithmetic == "exact"
     proved = joint_certified_delta(plan, fit, recorded, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, recorded, spread, measured, spent, proved, bits[0].seeded, prepared.limits)
+    return Outcome(fit, bounds, row_map, recorded, spread, spent, proved, bits[0].seeded, prepared.limits)
 
 
 def _region(limits: Limits | None, row_map: RowMap) -> Region | None:

@@ -86,8 +86,8 @@ class Inferring:
     ) -> Any:
         """Return for each row mean, standard error, lower and upper limit of a new "observation" or of the "mean".
 
-        Limits for an observation take errors to be normal. The mean is that of the estimates in ``summary``, not of
-        ``coef_``. Where the released values support no interval, limits are nan and an InferenceWarning says why.
+        Limits for an observation take errors to be normal and of one variance. Where the released values support no
+        interval, limits are nan and an InferenceWarning says why.
 
         Where a transform of the target was fitted, mean and limits are brought back to the target's units, in which the
         mean of the transform is a median; the standard error is that of the transform.

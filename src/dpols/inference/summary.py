@@ -21,33 +21,31 @@ from .tables import HIDDEN_WORDS, WIDTH, frame_of, number
 TITLE = "Private least squares"
 _WIDTHS = (10, 9, 9, 9, 7, 10, 10)  # of the columns of numbers, which leave 16 for names
 _ERRORS = {
-    "population": "privacy noise and sampling noise; classical, not robust",
-    "data": "privacy noise only",
+    "HC1": "privacy noise and sampling noise; robust (HC1)",
+    "nonrobust": "privacy noise and sampling noise; classical (nonrobust)",
+    "cluster": "privacy noise and sampling noise; clustered by unit",
 }
-_FOR = {
-    "population": (
-        "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and "
-        "errors have the same variance everywhere: they hold privacy noise and sampling noise."
-    ),
-    "data": (
-        "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
-        "sampling noise."
-    ),
+_IF = {
+    "HC1": "if rows are independent; variances may differ",
+    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "cluster": "if units are independent; rows of one unit need not be",
 }
+_FOR_DATA = (
+    "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
+    "sampling noise."
+)
 _BOUNDED = (
     "Those of R-squared and of the residual variance are for these very rows. All are about rows clipped to the "
     "declared bounds: intervals do not account for values clipped at the bounds."
 )
 _ASSUMED = {
-    "population": "rows are independent, and errors have the same variance everywhere",
-    "data": "few residuals are large against the others",
+    "HC1": "rows are independent",
+    "nonrobust": "rows are independent, and errors have the same variance everywhere",
+    "cluster": "units are independent",
 }
+_RARE = "rows with large effects thin out (see below)"
 _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."
-)
-_STEP = (
-    "coef is one noisy Newton step from the fitted coefficients, which undoes the regularisation that coef_ and "
-    "predict keep, and is what predict_interval uses; see docs/inference.md."
 )
 _NOT_ASKED = (
     "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
@@ -195,11 +193,10 @@ def summarise(
         notes = (
             *empty,
             _COLUMNS,
-            _FOR[target],
+            _intervals_are_for(inference, target),
+            *inference.assumptions,
             _BOUNDED,
             *_looked_at(count, overall_test(inference, target)),
-            _STEP,
-            *_difference(report, inference),
         )
     if inference is not None:
         facts += _statistics(inference, alpha, target)
@@ -248,8 +245,8 @@ def _statistics(inference: Inference, alpha: float, target: Target) -> list[tupl
     why = inference.why_not(target)
     absent = HIDDEN_WORDS if not why or any("noise" in reason for reason in why) else "none; the reason is below"
     return [
-        ("Std errors", absent if hidden else _ERRORS[target]),
-        *([] if hidden else [("Assumed", _ASSUMED[target])]),
+        ("Std errors", absent if hidden else _errors(inference, target)),
+        *([] if hidden else [("Assumed", _assumed(inference, target))]),
         ("R-squared", _fact(r_squared(inference, alpha), alpha)),
         ("Adj. R-squared", _fact(adjusted_r_squared(inference, alpha), alpha)),
         ("F-statistic", _overall(overall_test(inference, target), absent)),
@@ -277,18 +274,21 @@ def _looked_at(count: int, overall: WaldTest) -> tuple[str, ...]:
     )
 
 
-def _difference(report: PrivacyReport, inference: Inference) -> tuple[str, ...]:
-    """Say how far the coefficients that predictions use are from the estimates, where that can be said."""
-    noise = inference.standard_errors("data")
-    fitted = np.array([c.value for c in report.coefficients])
-    if fitted.shape != noise.shape or np.isnan(noise).all():
-        return ()
-    far = np.abs(fitted - inference.estimate) / noise
-    most = int(np.nanargmax(far))
+def _errors(inference: Inference, target: Target) -> str:
+    return "privacy noise only" if target == "data" else _ERRORS[inference.cov_type]
+
+
+def _assumed(inference: Inference, target: Target) -> str:
+    parts = [_ASSUMED[inference.cov_type]] if target == "population" else []
+    return "; ".join([*parts, *([_RARE] if inference.assumptions else [])]) or "nothing"
+
+
+def _intervals_are_for(inference: Inference, target: Target) -> str:
+    if target == "data":
+        return _FOR_DATA
     return (
-        "Predictions, and the coefficients in the model and in its report, are those of the fit, with regularisation. "
-        f"They are within {far[most]:.2g} privacy std errors of coef; furthest is {inference.names[most]}, "
-        f"{fitted[most]:.5g} for {inference.estimate[most]:.5g} here.",
+        f"Intervals of coefficients are for the population that the rows are a sample of, {_IF[inference.cov_type]}. "
+        "They hold privacy noise and sampling noise."
     )
 
 

@@ -131,9 +131,6 @@ def _outcome(report: Any) -> tuple[Part, ...]:
         Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
         Bars(tuple(bar_of(line) for line in report.estimates), _BARS),
         *report.estimate_notes,
-        "Coefficients that predictions use, which keep the regularisation of the fit:",
-        table,
-        report.noise_meaning,
         verdict,
     )
 

@@ -43,7 +43,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """A coefficient without the fit's regularisation, with its standard error and 95% interval; None where unknown."""
+    """A coefficient with its standard error and 95% interval; None where unknown."""
 
     name: str
     value: float

@@ -123,8 +123,10 @@ class PrivacyReport(Report):
                 [*estimates, *self.estimate_notes],
             ),
             (
-                "Coefficients that predictions use" if self.estimates else "Coefficients",
-                [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
+                "Coefficients",
+                []
+                if self.estimates
+                else [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
             ),
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
