@@ -196,8 +196,8 @@ BUGS = (
         "texts of a file that is not all UTF-8",
         Edit(
             "data/files/csv.py",
-            "arrow.array([dialect.text(value) for value in coded.dictionary.to_pylist()], arrow.string())",
-            'arrow.array([value.decode("cp1252", "replace") for value in coded.dictionary.to_pylist()], arrow.string())',
+            "[dialect.text(value) for value in",
+            '[value.decode("cp1252", "replace") for value in',
         ),
     ),
     Bug(

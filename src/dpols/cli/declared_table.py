@@ -9,7 +9,7 @@ from ..data.files import Dialect
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
-from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, paid
+from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, map_of_reference, paid
 
 if TYPE_CHECKING:
     from ..side_releases.paid_bounds import PaidBounds
@@ -61,6 +61,8 @@ def declared_table(
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
             )
+    if ways.reference is not None:
+        declared = map_of_reference(ways.reference, target, columns)
     bounds = _bounds(data, ways, target, columns, declared, dialect)
     return DeclaredTable(data, target, columns, declared, bounds, unit, dialect, fit_intercept)
 

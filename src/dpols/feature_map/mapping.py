@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,6 +48,8 @@ class FeatureMap:
         The column whose range ``target`` is. A fit of another column is refused.
     target_transform : str, Power, Standardize, or a list of these, optional
         What is fitted in place of the clipped target, such as its "log". Predictions are in the target's own units.
+    declared_by : str
+        Where the ranges come from, for reports: set by ``from_reference``.
 
     A row's features depend on that row and on what is declared here, never on another row.
 
@@ -67,6 +69,7 @@ class FeatureMap:
     target: Interval | None = None
     target_name: str | None = None
     target_transform: Any = None
+    declared_by: Literal["declared", "reference"] = "declared"
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -97,6 +100,24 @@ class FeatureMap:
             )
         self._check_target_transform()
         self.bounds()
+
+    @classmethod
+    def from_reference(cls, table: Any, *, target: str, margin: float = 0.1) -> "FeatureMap":
+        """Return the ranges and the categories of a table that is public by the caller's word, such as a census.
+
+        Parameters
+        ----------
+        table : pandas, polars or pyarrow table
+            The reference: never the data that is to be protected, nor a part of it.
+        target : str
+            Name of the target's column.
+        margin : float, default=0.1
+            By how much of its width each range is extended on either side.
+        """
+        from .reference import reference_columns
+
+        columns, interval = reference_columns(table, target, margin)
+        return cls(columns, target=interval, target_name=target, declared_by="reference")
 
     def plus(self, *terms: Any) -> "FeatureMap":
         """Return a map with further terms."""
@@ -188,7 +209,7 @@ class FeatureMap:
         factors = [factor for term in self._terms for factor in term]
         constants = [(factor.origin, *numbers_of(factor.transform or ())) for factor in factors]
         own = numbers_of(self.target_transform)
-        return "data" if read_from_data(*numbers, *constants, self.target, own) else "declared"
+        return "data" if read_from_data(*numbers, *constants, self.target, own) else self.declared_by
 
     def bounds(self, *, x_norm: float | None = None) -> Bounds:
         """Return the bounds of the features and of the target that follow from what is declared.
@@ -242,15 +263,16 @@ class FeatureMap:
             fields = mapping(data)
             if set(fields) != {"columns", "terms", "target", "target_name", "target_transform", "origin"}:
                 raise ValueError("it has the fields columns, terms, target, target_name, target_transform and origin")
-            if fields["origin"] not in ("declared", "data"):
-                raise ValueError("its origin is declared or data")
+            if fields["origin"] not in ("declared", "reference", "data"):
+                raise ValueError("its origin is declared, reference or data")
             number = ReadFromData if fields["origin"] == "data" else float
             columns = {name: column_from_dict(column, number) for name, column in mapping(fields["columns"]).items()}
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
             target = None if fields["target"] is None else tuple(map(number, tuple_of(finite_number)(fields["target"])))
             name = None if fields["target_name"] is None else text(fields["target_name"])
             transform = transform_from_list(fields["target_transform"])
-            return cls(columns, terms, target, name, transform)  # type: ignore[arg-type]
+            by = "reference" if fields["origin"] == "reference" else "declared"
+            return cls(columns, terms, target, name, transform, by)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 
