@@ -28,6 +28,11 @@ class DeclaredTable:
     dialect: Dialect  # of a text file
     fit_intercept: bool
 
+    @property
+    def feature_map(self) -> FeatureMap | None:
+        """What is declared, where it is more than ranges."""
+        return None if self.declared is None or plain_bounds(self.declared) is not None else self.declared
+
 
 def declared_table(
     data: Path,
@@ -46,7 +51,7 @@ def declared_table(
     if formula is None:
         declared = None if ways.file is None else read_feature_map(ways.file, target)
     else:
-        if ways.file is None or ways.share is not None:
+        if ways.file is None:
             raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
         target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept)
     if target is None:
@@ -74,10 +79,7 @@ def _bounds(
     plain = None if declared is None else plain_bounds(declared)
     if ways.share is not None:
         if declared is not None and plain is None:
-            raise ParameterError(
-                "--paid-bounds takes outer limits only from --bounds: no categories, replacements or transforms. Leave "
-                "these out there, or leave out --paid-bounds and give each column its public range or categories."
-            )
+            return paid(ways.share)
         return paid(ways.share, plain, columns)
     if declared is None:
         if ways.reference is not None:

@@ -91,8 +91,11 @@ def feature_columns(data: Path, target: str, features: str | None, unit: str | N
     return listed
 
 
-def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBounds":
-    """Return bounds to be paid for, within outer limits where a file declares them."""
+def paid(share: float, outer: Bounds | None = None, features: Sequence[str] | None = None) -> "PaidBounds":
+    """Return bounds to be paid for, within outer limits where a file declares them.
+
+    Without features they are those of a feature map.
+    """
     from ..side_releases.paid_bounds import PaidBounds
 
     if not 0.0 < share < 1.0:
@@ -100,7 +103,7 @@ def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBo
             f"--paid-bounds {share:g} must lie strictly between 0 and 1: it is a share of the budget, such as 0.1."
         )
     if outer is None:
-        return PaidBounds(features=dict.fromkeys(features), share=share)
+        return PaidBounds(features=None if features is None else dict.fromkeys(features), share=share)
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
