@@ -132,3 +132,16 @@ def test_columns_without_bounds_are_left_out(fit):
     done = fit()
     assert done.code == 0
     assert "'name'" not in done.out
+
+
+def test_unknown_ranges_are_paid_for_beside_categories(fit):
+    wide = BOUNDS.replace("high = 20", "high = 100000").replace("high = 100\n", "high = 1000000\n")
+    budget = ("--epsilon", "5", "--delta", "1e-6", "--random-state", "0", "--out", "model.json")
+    done = fit(None, "--paid-bounds", "0.2", bounds=wide, budget=budget)
+    assert done.code == 0, done.err
+    from dpols import PrivateLinearRegression
+
+    model = PrivateLinearRegression.load("model.json")
+    assert model.feature_map_.names == ("education", "region[south]")
+    assert model.coef_ == pytest.approx([4.0, 5.0], abs=1.0)
+    assert "education, found" in done.out

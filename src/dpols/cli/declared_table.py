@@ -9,7 +9,7 @@ from ..data.files import Dialect
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
-from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, paid
+from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, map_of_reference, paid
 
 if TYPE_CHECKING:
     from ..side_releases.paid_bounds import PaidBounds
@@ -27,6 +27,11 @@ class DeclaredTable:
     unit: str | None
     dialect: Dialect  # of a text file
     fit_intercept: bool
+
+    @property
+    def feature_map(self) -> FeatureMap | None:
+        """What is declared, where it is more than ranges."""
+        return None if self.declared is None or plain_bounds(self.declared) is not None else self.declared
 
 
 def declared_table(
@@ -46,7 +51,7 @@ def declared_table(
     if formula is None:
         declared = None if ways.file is None else read_feature_map(ways.file, target)
     else:
-        if ways.file is None or ways.share is not None:
+        if ways.file is None:
             raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
         target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept)
     if target is None:
@@ -61,6 +66,8 @@ def declared_table(
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
             )
+    if ways.reference is not None:
+        declared = map_of_reference(ways.reference, target, columns)
     bounds = _bounds(data, ways, target, columns, declared, dialect)
     return DeclaredTable(data, target, columns, declared, bounds, unit, dialect, fit_intercept)
 
@@ -72,10 +79,7 @@ def _bounds(
     plain = None if declared is None else plain_bounds(declared)
     if ways.share is not None:
         if declared is not None and plain is None:
-            raise ParameterError(
-                "--paid-bounds takes outer limits only from --bounds: no categories, replacements or transforms. Leave "
-                "these out there, or leave out --paid-bounds and give each column its public range or categories."
-            )
+            return paid(ways.share)
         return paid(ways.share, plain, columns)
     if declared is None:
         if ways.reference is not None:

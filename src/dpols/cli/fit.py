@@ -132,7 +132,7 @@ def fit(
         epsilon=epsilon,
         delta=rule,
         bounds=table.bounds,
-        feature_map=table.declared if table.bounds is None else None,
+        feature_map=table.feature_map,
         fit_intercept=table.fit_intercept,
         method=method,
         arithmetic=arithmetic,

@@ -208,6 +208,13 @@ def _bounds_text(
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
         rows += feature_map.describe()
+        if bounds.origin == "paid":
+            found = dict(zip(names, ranges_of(bounds.features), strict=True))
+            rows += [
+                (f"{name}, found", f"[{low:g}, {high:g}]")
+                for name, (low, high) in found.items()
+                if name not in feature_map.categories
+            ]
     elif bounds.features is not None:
         keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
         rows += [

@@ -1,6 +1,6 @@
 """What a user asks of a fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..algorithms import ALGORITHMS, algorithm, with_intervals
@@ -81,7 +81,7 @@ class Request:
         """Return the bounds, or say that they are required."""
         if self.feature_map is not None:
             if isinstance(self.bounds, PaidBounds):
-                raise BoundsError("PaidBounds cannot go with a feature_map, whose ranges are those of the features.")
+                return _paid_within(self.bounds, self.feature_map)
             return mapped_bounds(self.feature_map, self.bounds)
         if self.bounds is None:
             raise BoundsError(
@@ -91,3 +91,12 @@ class Request:
         if not isinstance(self.bounds, Bounds | PaidBounds):
             raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
+
+
+def _paid_within(paid: PaidBounds, feature_map: FeatureMap) -> PaidBounds:
+    """Return bounds to be paid for, within those that a feature map declares; its categories have theirs already."""
+    if paid.features is not None:
+        raise BoundsError("PaidBounds has limits of features, but these come from feature_map; give them there only.")
+    outer = feature_map.bounds()
+    target = paid.target if outer.target is None else outer.target
+    return replace(paid, features=outer.features, target=target, known=tuple(feature_map.categories))
