@@ -5,8 +5,8 @@
 2. Whiten, twice: release the Gram matrix of shortened rows, take its inverse root as new coordinates, and do it again
    there. In the end v = M'x has curvature one in every direction that the noise does not hide.
 3. Take plain gradient steps in v. Each row's gradient v r is shortened to a length of at most C, and the noise is the
-   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened; it may rise
-   once more later.
+   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened, and once more
+   later, when residuals are smaller.
 4. Average the points and gradients after that, and close with one step, which needs no release.
 5. Keep what noise would not show: shrink weak directions as little as needed, and keep nothing but the constant where
    no amount of shrinking is enough. Add ridge where rows too few to be seen could lose much.
@@ -44,7 +44,7 @@ from .whitening import SMALLEST, Space, Totals, WhiteningPlan, level_of, release
 # Shares of the squared budget. Gradients get the rest.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE = 0.05, 0.06, 0.125, 0.003, 0.02, 0.003
 _FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
-_BALANCE = 7.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
+_BALANCE = 5.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
 _COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in the same units
 
 _MANY = 0.05  # share of rows that were shortened, or of the target's spread by which the constant was off
@@ -56,7 +56,7 @@ class WhitenedPlan(WhiteningPlan):
 
     n_iterations: int
     warm_up: int  # gradients before their limit is chosen
-    late: int  # gradients before it may rise
+    late: int  # gradients before it is chosen again
     count_multiplier: float
     rise_multiplier: float
     gradient_multiplier: float
@@ -108,11 +108,12 @@ def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
     count = steps("n_iterations", n_iterations, least=3)
     noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
+    warm_up = max(1, round(3 / 16 * count))
     return WhitenedPlan(
         **vars(given),
         n_iterations=count,
-        warm_up=max(1, round(3 / 16 * count)),
-        late=count // 2 + (count < 4),
+        warm_up=warm_up,
+        late=max(warm_up + 1, round(3 / 8 * count)),
         noise=noise,
         totals_multiplier=noise / math.sqrt(_TOTALS),
         gram_multiplier=noise / math.sqrt(_GRAM),
@@ -208,7 +209,7 @@ class _Path:
         self.point = self.point + STEP * gradient
 
     def choose(self, counts: Array, multiplier: float, edges: Array, used: Array) -> None:
-        """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
+        """Choose the limit of gradients by counts of their lengths; the second time as far as these are certain."""
         plan, space = self.plan, self.space
         mu = math.sqrt(plan.n_iterations) / plan.gradient_multiplier
         # A row has norm at most 1, so |v| is at most the norm of M, and a residual at most 1 + |theta|.
@@ -217,22 +218,28 @@ class _Path:
         first = len(self.points) == plan.warm_up
         self.counts, self.edges = counts, edges.T
         allowed = np.full(len(used), _BALANCE * math.sqrt(plan.n_features) / mu)
-        level = level_of(counts, edges, multiplier, 1.0 if first else 3.0, allowed, used, most, plan.n_rows)
+
+        def level(margin: float) -> Array:
+            return level_of(counts, edges, multiplier, margin, allowed, used, most, plan.n_rows)
+
+        lowest = np.maximum(_LOWEST * self.size, SMALLEST)
         if first:
-            self.limit = np.maximum(np.maximum(_LOWEST * self.size, level), SMALLEST)
+            self.limit = np.maximum(lowest, level(1.0))
         else:
-            self.start = np.where(level > self.limit, plan.late, self.start)
-            self.limit = np.maximum(self.limit, level)
+            least, largest = level(3.0), np.maximum(lowest, level(-1.0))
+            self.start = np.where(least > self.limit, plan.late, self.start)
+            self.limit = np.maximum(np.minimum(self.limit, largest), least)
 
     def close(self, known: Totals, constant: float | None, releases: tuple[Release, ...]) -> Fit:
         """Average, take the closing step, and keep what noise would not show."""
         plan, space, used = self.plan, self.space, known.used
         step = np.arange(plan.n_iterations)
-        weights = np.where(step >= self.start[:, None], step + 1.0, 0.0)
+        limits = np.array(self.limits)
+        # Later points are nearer; a lower limit means less noise.
+        weights = np.where(step >= self.start[:, None], (step + 1.0) * np.square(self.limit / limits).T, 0.0)
         weights /= weights.sum(axis=1, keepdims=True)
         point = np.einsum("ts,std->td", weights, np.array(self.points))
         gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
-        limits = np.array(self.limits)
         variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
         closed = point + gradient
         rest, keep = self._kept(weights, variances, closed, used)
@@ -277,7 +284,9 @@ class _Path:
             return rest, kept(space, weights, variances, closed, scale, rest, AGAINST_CONSTANT, sight)
         rest = np.eye(plan.n_features) + 0.0 * space.metric
         keep = kept(space, weights, variances, closed, scale, rest, AGAINST_ZERO, sight)
-        return rest, against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
+        left = np.einsum("tij,tj->ti", keep, closed)
+        rows_per_column = plan.n_rows / plan.n_features
+        return rest, against_unseen_rows(space, left, noise=plan.noise, rows_per_column=rows_per_column) @ keep
 
     def _shortened(self, used: Array) -> Array:
         """Return about which share of rows had a gradient above the last limit, less what noise may explain."""
