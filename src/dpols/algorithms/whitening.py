@@ -14,11 +14,12 @@ from .options import PlannedFor
 DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
 UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, in units of the noise
 _ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram matrices
-_SHORTENED = (10.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
+_SHORTENED = (5.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
 _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
 SMALLEST = 1e-100  # limit of a length
 _MISSED = 4.0  # standard deviations by which the mean prediction is off; the totals' noise is the larger one
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
+_TAIL = 0.1  # of the rows that may lie above a level: as if no fewer lay above the next edge
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,8 @@ def level_of(
     """Return where about ``allowed`` of the counted numbers lie above, by noisy counts between edges.
 
     What lies above an edge is lowered by ``margin`` standard deviations of its noise. No number exceeds ``most``. Where
-    all rows are in use, what is not below an edge is above it, so that counts on both sides inform.
+    all rows are in use, what is not below an edge is above it, so that counts on both sides inform. Between
+    edges counts are taken to fall by the same factor from each length to its double.
     """
     lower = edges.T
     open_bins = lower < most[:, None]
@@ -207,7 +209,8 @@ def level_of(
     level, before = lower[trial, place + 1], lower[trial, np.maximum(place, 1)]
     over, under = above[trial, np.maximum(place - 1, 0)], above[trial, place]
     inside = low.any(axis=1) & (place > 0)
-    part = np.where(inside, (over - allowed) / np.where(inside, over - under, 1.0), 1.0)
+    over, under = np.where(inside, over, 2.0 * allowed), np.where(inside, np.maximum(under, _TAIL * allowed), allowed)
+    part = np.log(over / allowed) / np.log(over / under)
     return np.asarray(np.where(inside, before ** (1.0 - part) * level**part, level))
 
 
