@@ -21,7 +21,7 @@ BAD = {
     "infinite": ({"features": [(0, math.inf)], "y_abs": 1.0}, r"features\[0\]=.*finite"),
     "too large": ({"features": [(0, 1e200)], "y_abs": 1.0}, r"features\[0\]=.*1e\+100"),
     "too narrow": ({"features": [(0, 1e-200)], "y_abs": 1.0}, r"features\[0\]=.*1e-100"),
-    "larger than a double": ({"features": [(0, 10**400)], "y_abs": 1.0}, r"features\[0\]="),
+    "larger than a double": ({"features": [(0, 10**400)], "y_abs": 1.0}, r"features\[0\] has a number beyond"),
     "no pair": ({"features": [3], "y_abs": 1.0}, r"features\[0\]=3 must be a pair"),
     "a triple": ({"features": [(0, 1, 2)], "y_abs": 1.0}, r"features\[0\]=.*pair"),
     "words": ({"features": [("low", "high")], "y_abs": 1.0}, r"features\[0\]=.*pair"),

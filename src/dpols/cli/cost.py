@@ -72,9 +72,9 @@ def cost(
 ) -> None:
     """Say what a fit would release and cost, without any data.
 
-    Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
-    it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
-    --inference: also what intervals are computed from, and the noise that the method has left.
+    Compares exact accounting with the paper's looser one: noise, claimed epsilon, exact epsilon. For IHM also the
+    closed form of the paper's theorem. With --inference: also what intervals are computed from, and the noise that the
+    method has left.
     """
     budget = given.parsed_budget(epsilon, delta, rows)
     if method == "all" and option:

@@ -144,8 +144,8 @@ def void(
 ) -> None:
     """Give back what a fit that was killed had reserved. It counts as spent until then.
 
-    A fit that fails before its first release gives its charge back by itself. One that was killed cannot, and nothing
-    but your word tells that it released nothing: the ledger's guarantee rests on it from then on.
+    A fit that fails before its first release gives its charge back by itself. A killed fit cannot. Only you
+    can know that it released nothing; the ledger's guarantee then rests on your word.
     """
     if not nothing_was_released:
         raise ParameterError(

@@ -30,8 +30,8 @@ Epsilon = Annotated[
 Delta = Annotated[
     str,
     typer.Option(
-        help="Probability with which the loss may be larger: far below 1 / rows, or the rule '1/n^2' of the number of "
-        "rows n."
+        help="Probability that the privacy loss exceeds epsilon. Choose it far below 1 / rows; '1/n^2' computes it "
+        "from the number of rows."
     ),
 ]
 

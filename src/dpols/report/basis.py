@@ -84,10 +84,7 @@ class Report(Alarmed, ABC):
     def protects(self) -> str:
         """What the guarantee is about: rows, or all rows of a unit."""
         if self.unit is None:
-            return (
-                "single rows; people with several rows are not fully covered, unless a fit is told by unit whose rows "
-                "they are"
-            )
+            return "single rows; people with several rows are not fully covered, unless unit says whose rows they are"
         return f"all rows of one {self.unit} together, of which at most {self.rows_per_unit} are used"
 
     def __str__(self) -> str:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 # What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (
-    "The standard deviation of the privacy noise is that of the noise which passes through the fit, as if the released "
-    "curvature of the squared error were the true one. It counts neither the noise of that curvature, nor the pull of "
-    "the regularisation, nor that of cutting the largest effects of rows: a coefficient can be off by several of these "
-    "standard deviations, above all where the target is skewed. A fit with inference gives intervals."
+    "The standard deviation of the privacy noise covers only the noise that passes through the fit. It ignores the "
+    "noise in the released curvature, the bias of regularisation and clipped rows, so the true error can be several "
+    "times larger, above all for skewed targets. A fit with inference gives intervals."
 )
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one

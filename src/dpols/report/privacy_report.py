@@ -77,20 +77,24 @@ class PrivacyReport(Report):
         """Where the guarantee holds and yet promises little: a large epsilon or delta."""
         return cautions_on(self.asked, self.n_rows)
 
-    def to_text(self) -> str:
-        """Return the report as plain text of at most 100 columns."""
-        charged = None if self.ledger_entry is None else f"ledger row {self.ledger_entry}"
-        facts = (
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What was asked, spent and protected, as pairs of a name and its words."""
+        charged = () if self.ledger_entry is None else (("Charged as", f"ledger row {self.ledger_entry}"),)
+        return (
             ("Arithmetic", self.arithmetic_in_words),
             ("Method", f"{self.title} ({self.method}), {self.accounting} accounting"),
             ("Asked", self.asked_in_words),
             ("Spent", self.spent_in_words),
-            ("Certified", None if self.certified_delta is None else self.certificate_in_words),
-            ("Charged as", charged),
+            ("Certified", self.certificate_in_words),
+            *charged,
             ("Protects", self.protects),
             ("Neighbours", self.relation_in_words),
-            ("Data", f"{self.n_rows} rows, {self.n_features} coefficients"),
+            ("Data", f"{self.n_rows:,} rows, {self.n_features} coefficients"),
         )
+
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
         estimates = aligned([(line.name, *line.describe()) for line in self.estimates], right=(1, 2))
         sections = (
             (
@@ -104,7 +108,7 @@ class PrivacyReport(Report):
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
         )
-        return self._as_text("Privacy report", facts, sections, self.cautions)
+        return self._as_text("Privacy report", self.facts, sections, self.cautions)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
