@@ -4,7 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ParameterError
-from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
+from . import adassp, boosted_adassp, dp_gd, generalised, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
 from .base import (
     Algorithm,
     Evidence,
@@ -84,9 +84,34 @@ _ROWS = (
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 
+_OF_FAMILIES = (
+    Algorithm(
+        "logistic",
+        "Whitened private descent for yes/no outcomes",
+        "docs/logistic.md",
+        generalised.plan_logistic,
+        generalised.run,
+        generalised.evidence,
+        family="binomial",
+    ),
+    Algorithm(
+        "poisson",
+        "Whitened private descent for counts",
+        "docs/counts.md",
+        generalised.plan_poisson,
+        generalised.run,
+        generalised.evidence,
+        family="poisson",
+    ),
+)
+# The methods above are for linear models; each of the other families has one.
+GENERALISED: dict[str, Algorithm] = {row.name: row for row in _OF_FAMILIES}
+
 
 def algorithm(name: str) -> Algorithm:
-    """Return the row of the table for a method's name."""
+    """Return the row of the tables for a method's name."""
+    if name in GENERALISED:
+        return GENERALISED[name]
     if name not in ALGORITHMS:
         raise ParameterError(f"method={name!r} is not known; the methods are {', '.join(sorted(ALGORITHMS))}.")
     return ALGORITHMS[name]
@@ -94,6 +119,7 @@ def algorithm(name: str) -> Algorithm:
 
 __all__ = [
     "ALGORITHMS",
+    "GENERALISED",
     "Algorithm",
     "Evidence",
     "Fit",

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..errors import BudgetExceeded
+from ..families import FamilyName
 from ..linalg import Array as Array
 from ..privacy.accountant import epsilon_of
 from ..privacy.budget import Neighbours, PrivacyBudget
@@ -96,6 +97,7 @@ class Algorithm:
     run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
     evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
+    family: FamilyName = "gaussian"  # of the outcomes that it is for
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
 
     def plan(
