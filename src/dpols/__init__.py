@@ -1,4 +1,4 @@
-"""Differentially private linear regression with exact accounting.
+"""Differentially private regression with exact accounting: linear, logistic and of counts.
 
 Start with `PrivateLinearRegression` and `Bounds`.
 """
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .data import Bounds, read
     from .estimators import PrivateLinearRegression
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
-    from .formula import ols
+    from .formula import logit, ols, poisson
+    from .generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
     from .ledger import BudgetLedger
     from .planning import plan_accuracy, required_epsilon, required_rows
     from .private_search import PrivateGridSearch
@@ -32,11 +33,15 @@ __all__ = [
     "PrivacyReport",  # what a fit says of itself; reads reports back
     "PrivateGridSearch",  # chooses among settings within one budget
     "PrivateLinearRegression",  # the estimator
+    "PrivateLogisticRegression",  # the estimator for yes/no outcomes
+    "PrivatePoissonRegressor",  # the estimator for counts
     "PrivateSketch",  # a released sketch, and what can be computed from it
     "__version__",
     "errors",  # what to catch
+    "logit",  # the estimator for yes/no outcomes by formula
     "ols",  # the estimator by formula
     "plan_accuracy",  # what accuracy to expect before any data is touched
+    "poisson",  # the estimator for counts by formula
     "privacy",  # what releases cost
     "read",  # opens rows in files
     "release_sketch",  # releases a sketch of a whole table
@@ -50,7 +55,8 @@ _HOMES = {
     ".data": ("Bounds", "read"),
     ".estimators": ("PrivateLinearRegression",),
     ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn"),
-    ".formula": ("ols",),
+    ".formula": ("logit", "ols", "poisson"),
+    ".generalised_estimators": ("PrivateLogisticRegression", "PrivatePoissonRegressor"),
     ".ledger": ("BudgetLedger",),
     ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),
     ".private_search": ("PrivateGridSearch",),

@@ -1,4 +1,4 @@
-"""Law 12: a generalised fit is hardly ever worse than its private base rate, on whatever data."""
+"""Law 11: a generalised fit is hardly ever worse than its private base rate, on whatever data."""
 
 import numpy as np
 import pytest

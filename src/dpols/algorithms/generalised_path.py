@@ -183,7 +183,7 @@ class GeneralisedPath(Path):
     def _spread(self, theta: Array) -> Array:
         """Return about the standard deviation of the linear predictors over rows."""
         inside = np.linalg.solve(self.first.metric, self._centred(theta)[:, :, None])[:, :, 0]
-        return np.sqrt((self.first.curvature * inside**2).sum(axis=1) / (self.slope * self.known.used))
+        return np.asarray(np.sqrt((self.first.curvature * inside**2).sum(axis=1) / (self.slope * self.known.used)))
 
     def _centred(self, theta: Array) -> Array:
         """Return theta with the intercept at which the mean predictor is zero."""

@@ -104,7 +104,7 @@ def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBo
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
-def from_table(path: Path, target: str, features: Sequence[str], *, unsafe: bool) -> Bounds:
+def from_table(path: Path, target: str | None, features: Sequence[str], *, unsafe: bool) -> Bounds:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
     source: Any = read(path, target, features)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)

@@ -7,6 +7,7 @@ from ..algorithms import algorithm
 from ..algorithms.options import share as checked_share
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
+from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
@@ -34,12 +35,18 @@ class Request:
     rows_per_unit: int = 1
     count_clipped: bool = False
     inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+    family: FamilyName = "gaussian"
+    assumed_public: tuple[str, ...] = ()  # what else the fit takes for public, for its report
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
         one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
-        algorithm(self.method)
+        if (family := algorithm(self.method).family) != self.family:
+            raise ParameterError(
+                f"method={self.method!r} is for outcomes of family {family!r}, and this estimator is for "
+                f"{self.family!r}; there is one estimator for each family."
+            )
         if not isinstance(self.feature_map, FeatureMap | None):
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
@@ -61,6 +68,22 @@ class Request:
 
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
+        return self._for_family(self._declared_bounds())
+
+    def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
+        """Refuse ranges that the family of outcomes does not have."""
+        if self.family == "gaussian":
+            return bounds
+        if isinstance(bounds, PaidBounds):
+            raise BoundsError("PaidBounds are for linear models; pass dpols.Bounds with ranges that are public.")
+        if self.family == "poisson" and (bounds.target is None or bounds.target[0] < 0.0):
+            raise BoundsError(
+                "counts need a range that starts at 0 or above: pass target=(0, high) to dpols.Bounds, or to the "
+                "feature map, with a high that is public knowledge."
+            )
+        return bounds
+
+    def _declared_bounds(self) -> Bounds | PaidBounds:
         if self.feature_map is not None:
             if isinstance(self.bounds, PaidBounds):
                 raise BoundsError("PaidBounds cannot go with a feature_map, whose ranges are those of the features.")
