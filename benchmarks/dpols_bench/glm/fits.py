@@ -26,6 +26,7 @@ from .rows import split, table
 Array = np.ndarray[Any, np.dtype[Any]]
 
 OWN, DIFFPRIVLIB = "dpols", "diffprivlib"
+DELTA = 1e-6  # diffprivlib is purely epsilon-private, and gets none
 DESCENTS = {setting.name: setting for setting in SETTINGS}
 
 
@@ -75,19 +76,18 @@ def run_fits(fits: Sequence[Fit], python: Path | None = None) -> list[Outcome]:
 def _coefficients(fit: Fit) -> Array:
     """Return slopes and, last, the intercept."""
     train = split(fit.table, fit.split)[0]
-    delta = float(len(train.target)) ** -2
     if fit.method in DESCENTS:
-        return descended(train, DESCENTS[fit.method], PrivacyBudget(fit.epsilon, delta), fit.seed)
+        return descended(train, DESCENTS[fit.method], PrivacyBudget(fit.epsilon, DELTA), fit.seed)
     given: dict[str, Any] = {"arithmetic": "float", "random_state": fit.seed}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a method says of its fit is measured here
         if table(fit.table).family == "binomial":
             bounds = Bounds(features=train.ranges)
-            yes = PrivateLogisticRegression(fit.epsilon, delta, bounds, classes=(0, 1), **given)
+            yes = PrivateLogisticRegression(fit.epsilon, DELTA, bounds, classes=(0, 1), **given)
             yes.fit(train.features, train.target)
             return np.append(yes.coef_[0], yes.intercept_)
         bounds = Bounds(features=train.ranges, target=train.target_range)
-        counts = PrivatePoissonRegressor(fit.epsilon, delta, bounds, **given).fit(train.features, train.target)
+        counts = PrivatePoissonRegressor(fit.epsilon, DELTA, bounds, **given).fit(train.features, train.target)
     return np.append(counts.coef_, counts.intercept_)
 
 

@@ -173,7 +173,7 @@ def _start(
     predictor = np.zeros(len(known.used))
     base = np.zeros((len(known.used), plan.n_features))
     if constant is not None:
-        unsure = 0.5 * response.scale * 0.5 * known.noise  # half a standard deviation of the mean outcome
+        unsure = response.scale * 0.5 * known.noise  # a standard deviation of the mean outcome
         highest = response.high - unsure
         mean = np.clip(response.centre + response.scale * known.target, unsure, np.maximum(highest, unsure))
         predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)

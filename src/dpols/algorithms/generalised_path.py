@@ -13,7 +13,7 @@ from .path import Path
 from .whitening import Space, Totals, WhiteningPlan
 
 _LONGEST = 0.6  # root mean square by which a step changes linear predictors
-_GATE = Gate(0.15, 1e-3, 1.3)
+_GATE = Gate(0.2, 2e-3, 1.2)
 # Of shortened gradients on the mean target, in units of the norm of the noise on a gradient of limit 1.
 _PULL = {"binomial": 5.0, "poisson": 4.0}
 _CERTAIN = 9.0  # squared standard deviations by which gradients contradict the totals
