@@ -71,6 +71,10 @@ class NotPrivateWarning(UserWarning):
     """What was asked for is computed from the data itself, without noise and without a charge."""
 
 
+class WeakGuaranteeWarning(UserWarning):
+    """The guarantee of a fit holds, but promises little: its delta is too large for the number of rows."""
+
+
 class LedgerWarning(UserWarning):
     """A budget ledger is right in what it counts, but lacks something that should have been written to it."""
 

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from .algorithms import GENERALISED
 from .data import Bounds, FileSource, RowSource
 from .data.opening import targets_to_score
 from .data.units import without_column
 from .errors import BoundsError, DataError, ModelFileError
-from .estimators import SCORE_IS_EXACT, PrivateLinearRegression, PrivateRegression
+from .estimators import PrivateLinearRegression
 from .families import FAMILIES, predictor_range
 from .feature_map import FeatureMap, labelled_files, outcomes
 from .fitting import Request
@@ -21,6 +22,7 @@ from .fitting.surroundings import warn_user
 from .labels import FOUND, as_numbers, column_of, declared_labels, found_labels
 from .ledger import BudgetLedger
 from .linalg import Array
+from .private_regression import SCORE_IS_EXACT, PrivateRegression
 from .storage.model_file import read_model
 
 _YES_OR_NO = (0.0, 1.0)
@@ -196,9 +198,9 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
             return labelled_files(X, self.feature_map, self.classes_.tolist())
         return super()._open(X, y)
 
-    def _request(self, groups: Any = None) -> Request:
+    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
         """Ask for outcomes between 0 and 1, or between the numbers that stand for the labels on a cluster."""
-        request = super()._request(groups)
+        request = super()._request(groups, dependent)
         found, target = (FOUND,) if self.__dict__.pop("_found") else (), self.__dict__.pop("_range")
         if request.feature_map is not None:
             return replace(request, assumed_public=found, feature_map=replace(request.feature_map, target=target))
@@ -218,9 +220,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         return {"family": self.family, "classes": self.classes_.tolist()}
 
     @classmethod
-    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> dict[str, Any]:
-        labels = declared_labels(tuple(content["classes"]))
-        return {"classes_": labels}
+    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {}, {"classes_": declared_labels(tuple(content["classes"]))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -364,6 +365,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
 ESTIMATORS: dict[str, type[PrivateRegression]] = {
     each.family: each for each in (PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor)
 }
+METHODS: dict[str, str] = {row.family: row.name for row in GENERALISED.values()}
 
 
 def load_any(path: Any) -> PrivateRegression:
@@ -372,4 +374,4 @@ def load_any(path: Any) -> PrivateRegression:
     found = ESTIMATORS.get(str(content.get("family")))
     if found is None:
         raise ModelFileError(f"{str(path)!r} holds a model of family {content.get('family')!r}, which is not known.")
-    return found._from_content(content, path)
+    return found.from_content(content, path)

@@ -83,7 +83,7 @@ def test_a_file_that_may_hold_limits_is_kept(dpols, csv, bounds):
         (["data.csv", "--target", "salary"], ["'salary'", "'age'"]),
         (["data.csv"], ["--target"]),
         (["missing.csv", "--target", "pay"], ["'missing.csv'"]),
-        (["data.txt", "--target", "pay"], [".csv", ".parquet"]),
+        (["data.sav", "--target", "pay"], [".csv", ".parquet"]),
         (["data.csv", "--target", "pay", "--out", "nowhere/bounds.toml"], ["'nowhere'"]),
         (["data.csv", "--target", "pay", "--out", "data.csv", "--force"], ["overwrite"]),
     ],

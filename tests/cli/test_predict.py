@@ -102,3 +102,61 @@ def test_a_bad_output_is_refused(dpols, csv, tmp_path, out):
     done = dpols("predict", "model.json", csv, "--out", out)
     assert done.code == 2
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    """A CSV file whose pay is 10 + age / 2, with errors of standard deviation 4."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(18, 90, 20_000)
+    rows = zip(age, rng.uniform(0, 60, 20_000), 10 + age / 2 + rng.normal(0, 4, 20_000), strict=True)
+    lines = [f"{age:.3f},{hours:.3f},{pay:.3f}" for age, hours, pay in rows]
+    (tmp_path / "noisy.csv").write_text("\n".join(["age,hours,pay", *lines]) + "\n")
+    return tmp_path / "noisy.csv"
+
+
+def test_intervals_are_those_of_python_and_hold_the_target(dpols, noisy, bounds, budget):
+    given = ("--target", "pay", "--bounds", bounds, *budget, "--out", "model.json")
+    assert dpols("fit", noisy, *given, "--inference").code == 0
+    done = dpols("predict", "model.json", noisy, "--out", "out.csv", "--interval", "observation", "--alpha", "0.2")
+    assert (done.code, done.err) == (0, "")
+    model, table = PrivateLinearRegression.load("model.json"), np.genfromtxt(noisy, delimiter=",", names=True)
+    written = np.genfromtxt("out.csv", delimiter=",", names=True)
+    assert written.dtype.names == ("prediction", "lower", "upper")
+    frame = model.predict_frame(np.column_stack((table["age"], table["hours"])), 0.2)
+    for name in written.dtype.names:
+        np.testing.assert_allclose(written[name], frame[name], rtol=1e-12)
+    held = np.mean((written["lower"] <= table["pay"]) & (table["pay"] <= written["upper"]))
+    assert 0.77 < held < 0.83
+    assert dpols("predict", "model.json", noisy, "--out", "mean.csv", "--interval", "mean").code == 0
+    narrow = np.genfromtxt("mean.csv", delimiter=",", names=True)
+    assert np.all(narrow["upper"] - narrow["lower"] < written["upper"] - written["lower"])
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--interval", "mean"), "--interval needs a model that was fitted with --inference"),
+        (("--alpha", "0.1"), "--alpha goes with --interval"),
+        (("--interval", "mean", "--alpha", "1"), "--alpha 1 must lie strictly between 0 and 1"),
+    ],
+)
+def test_intervals_that_cannot_be_had_are_refused(dpols, csv, options, message):
+    done = dpols("predict", "model.json", csv, "--out", "out.csv", *options)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_transformed_target_is_predicted_in_its_own_units(dpols, noisy, tmp_path, budget):
+    (tmp_path / "logs.toml").write_text(
+        '[target]\nname = "pay"\nlow = 1\nhigh = 100\ntransform = "log"\n'
+        '[features.age]\nlow = 18\nhigh = 90\ntransform = "log"\n'
+    )
+    done = dpols("fit", noisy, "--target", "pay", "--bounds", "logs.toml", *budget, "--out", "model.json")
+    assert done.code == 0
+    assert "log(age)" in done.out
+    assert dpols("predict", "model.json", noisy, "--out", "out.csv").code == 0
+    found, pay = predictions("out.csv"), np.genfromtxt(noisy, delimiter=",", names=True)["pay"]
+    assert 1 <= found.min() <= found.max() <= 100
+    assert abs(np.median(found - pay)) < 2

@@ -15,7 +15,7 @@ BAD = {
     "nothing": ({}, "features=.*x_norm"),
     "no features": ({"y_abs": 1.0}, "features=.*x_norm"),
     "two targets": ({"x_norm": 1.0, "target": (0, 1), "y_abs": 1.0}, "exactly one of target"),
-    "low above high": ({"features": [(0, 1), (2, 1)], "y_abs": 1.0}, r"features\[1\]=\(2, 1\) must have low < high"),
+    "low above high": ({"features": [(0, 1), (2, 1)], "y_abs": 1.0}, r"features\[1\]=\(2, 1\) has the high end first"),
     "low equal to high": ({"features": {"a": (1, 1)}, "y_abs": 1.0}, r"features\['a'\]=.*low < high"),
     "nan": ({"features": [(math.nan, 1)], "y_abs": 1.0}, r"features\[0\]=.*finite"),
     "infinite": ({"features": [(0, math.inf)], "y_abs": 1.0}, r"features\[0\]=.*finite"),
@@ -28,7 +28,7 @@ BAD = {
     "complex": ({"features": [(0, 1j)], "y_abs": 1.0}, r"features\[0\]=.*pair"),
     "a string": ({"features": "ab", "y_abs": 1.0}, "features='ab' must be"),
     "a number": ({"features": 3, "y_abs": 1.0}, "features=3 must be"),
-    "target upside down": ({"x_norm": 1.0, "target": (5, -5)}, "target=.*low < high"),
+    "target upside down": ({"x_norm": 1.0, "target": (5, -5)}, "target=.*high end first"),
     "target no pair": ({"x_norm": 1.0, "target": 5}, "target=5 must be a pair"),
     **{
         f"x_norm {value}": ({"x_norm": value, "y_abs": 1.0}, "x_norm=")

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -44,10 +46,36 @@ def test_a_missing_file(tmp_path, name):
     refused(tmp_path / name, name, errors=FileNotFoundError)
 
 
-@pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.gz", "rows"])
-def test_a_format_that_is_not_read(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("rows.sav", "pandas.read_spss(path).to_parquet"),
+        ("rows.RDS", "arrow::write_parquet(readRDS(path)"),
+        ("rows.zip", "Unpack it first"),
+        ("rows.csv.bz2", "Unpack it first"),
+        ("rows.parquet.gz", "Unpack it first"),
+        ("rows", "Write it as Parquet or CSV"),
+    ],
+)
+def test_a_format_that_is_not_read(tmp_path, name, remedy):
     (tmp_path / name).write_bytes(b"PK\3\4")
-    refused(tmp_path / name, name, ".parquet", "Convert")
+    refused(tmp_path / name, name, remedy)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("rows.xlsx", ("cannot be read as a workbook", "as CSV")),
+        ("rows.dta", ("cannot be read as a Stata file", "as CSV")),
+        ("rows.csv.gz", ("not a gzip file", "Compress it anew")),
+        ("rows.csv.zst", ("not a zstd file", "Compress it anew")),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says(tmp_path, name, words):
+    pytest.importorskip("python_calamine")
+    pytest.importorskip("pandas")
+    (tmp_path / name).write_bytes(b"PK\3\4")
+    refused(tmp_path / name, name, *words)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".npy"])
@@ -180,7 +208,7 @@ def test_a_folder_of_several_formats(tmp_path):
 def test_a_stray_file_in_a_folder_is_not_passed_over(tmp_path):
     folder = WRITERS["parquet folder"](tmp_path, table())
     (folder / "part2" / "rows.parquet.tmp").write_text("")
-    refused(folder, "rows.parquet.tmp", "Convert")
+    refused(folder, "rows.parquet.tmp", "Write it as Parquet or CSV")
 
 
 def test_a_delta_table(tmp_path):
@@ -302,3 +330,32 @@ def test_paths_and_sources_are_told_where_they_belong(tmp_path):
             model.predict(given)
     with pytest.raises(ValueError, match=rf"columns=\['{NAMES[0]}'\]"):
         read(path, TARGET, columns=NAMES[0])
+
+
+def out_of_range(kind, count):
+    """A column of an Arrow file in which something points outside of the column."""
+    if kind == "dictionary":
+        places = np.append(np.zeros(count - 1), 7).astype(np.int32)
+        return pyarrow.DictionaryArray.from_arrays(places, pyarrow.array(["a", "b"]), safe=False)
+    offsets = np.arange(count + 1, dtype=np.int32)
+    offsets[count // 2] = 2**30
+    return pyarrow.StringArray.from_buffers(
+        count, pyarrow.py_buffer(offsets.tobytes()), pyarrow.py_buffer(b"a" * count)
+    )
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "text"])
+def test_an_arrow_file_that_points_outside_of_itself_is_refused(kind, tmp_path):
+    """In a process of its own, which such a file could end."""
+    table = pyarrow.table({"c": out_of_range(kind, 600), "y": np.zeros(600)})
+    with pyarrow.OSFile(str(tmp_path / "rows.arrow"), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    code = (
+        "import dpols\n"
+        "made = dpols.FeatureMap({'c': dpols.CategoricalColumn(['a', 'b'])}, target=(-1, 1))\n"
+        "model = dpols.PrivateLinearRegression(1.0, 1e-6, feature_map=made, bad_rows='zero')\n"
+        "model.fit(dpols.read('rows.arrow', target='y'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is damaged or truncated" in done.stderr

@@ -25,12 +25,14 @@ def test_the_python_examples_run(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo-output").mkdir()
-    write_csv(tmp_path / "demo-output" / "staff.csv", staff(5000, seed=0))
-    first, second = blocks("python")
+    write_csv(tmp_path / "demo-output" / "staff.csv", staff(20_000, seed=0))
+    first, *others = blocks("python")
     names = {}
     exec(first, names)
     assert names["model"].feature_map_.names[-3:] == ("age^2", "hours:contract[temporary]", "hours:contract[other]")
-    exec(second, names)
+    for other in others:
+        exec(other, names)
+    assert names["curved_model"].feature_map_.names[:2] == ("bs(age)[1]", "bs(age)[2]")
 
 
 def test_the_bounds_file_is_read():

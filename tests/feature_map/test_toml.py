@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from dpols import CategoricalColumn, Factor, FeatureMap, NumericColumn
+from dpols import CategoricalColumn, Factor, FeatureMap, NumericColumn, transforms
 from dpols.errors import BoundsError
 from dpols.feature_map.toml import feature_map_from_toml
 
@@ -98,3 +98,64 @@ def test_nonsense_is_refused_by_its_place(case):
     assert old in WHOLE
     with pytest.raises(BoundsError, match=words):
         declared(WHOLE.replace(old, new, 1))
+
+
+def test_transforms_and_references_are_declared_as_in_python():
+    made = declared("""
+interactions = [["pay", "age"], ["age", "curve"]]
+
+[target]
+name = "spent"
+low = 1
+high = 1000
+transform = "log"
+
+[features.pay]
+low = 1
+high = 64
+transform = "log2"
+degree = 2
+
+[features.age]
+low = 18
+high = 90
+transform = { centre = 40, scale = 10 }
+
+[features.curve]
+low = 0
+high = 10
+transform = ["sqrt", { knots = [1, 2], degree = 1 }]
+
+[features.region]
+categories = ["north", "south", "west"]
+reference = "west"
+case = "exact"
+""")
+    columns = {
+        "pay": NumericColumn(1, 64, transform="log2"),
+        "age": NumericColumn(18, 90, transform=transforms.Standardize(40, 10)),
+        "curve": NumericColumn(0, 10, transform=["sqrt", transforms.Spline([1, 2], 1)]),
+        "region": CategoricalColumn(["west", "north", "south"], case="exact"),
+    }
+    assert made.columns == columns
+    curve = tuple(f"bs(sqrt(curve))[{i}]" for i in (1, 2, 3))
+    assert made.names[:6] == ("log2(pay)", "(age - 40)/10", *curve, "region[north]")
+    assert "(log2(pay) - 3)^2" in made.names
+    assert "(log2(pay) - 3):((age - 40)/10 - 1.4)" in made.names
+    assert (made.target, made.target_name, made.fitted_name) == ((1.0, 1000.0), "spent", "log(spent)")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('transform = "ln"', r"\[features.age\]: transform 'ln' is not known"),
+        ("transform = { power = 0 }", "from -16 to 16"),
+        ("transform = { knot = [3] }", "must have power, or centre and scale, or knots"),
+        ("transform = { knots = [200] }", r"knots \[200.0\] of age must lie inside of its range \[18, 90\]"),
+        ("transform = { knots = [40] }\ndegree = 2", "is a spline, whose pieces have no powers"),
+        ('transform = ["sqrt", 3]', "must be one of log"),
+    ],
+)
+def test_a_transform_that_is_none_is_refused(line, message):
+    with pytest.raises(BoundsError, match=message):
+        declared(f"[target]\nlow = 0\nhigh = 1\n[features.age]\nlow = 18\nhigh = 90\n{line}\n")

@@ -1,5 +1,6 @@
 """Formulas mean what formulaic says they mean, with public ranges and levels."""
 
+import math
 import random
 import time
 
@@ -139,14 +140,29 @@ REFUSED = {
     "y ~ C(r, contr.sum, levels=['x', 'y'])": "public levels",
     "y ~ poly(a, 2)": "computed from the data",
     "y ~ poly(a, 9, raw=True)": "up to 5",
-    "y ~ scale(a)": "range does not follow",
-    "y ~ center(a)": "range does not follow",
-    "y ~ log(a)": "range does not follow",
+    "y ~ scale(a)": r"scale\(COLUMN, center=40, scale=10\) with numbers of public knowledge",
+    "y ~ scale(a, center=3)": r"scale\(COLUMN, center=40, scale=10\) with numbers of public knowledge",
+    "y ~ center(a)": r"write I\(COLUMN - 40\)",
+    "y ~ rank(a)": "computed from the data",
+    "y ~ log(a)": r"log\(a\) needs values above 0, but the range of a is \[0, 10\].*log1p",
+    "y ~ log(a - 20)": r"log\(a - 20\) needs values above 0",
+    "y ~ I(1/a)": r"a\^-1 needs values above 0",
+    "y ~ I((a - 5)**0.5)": r"needs values of at least 0",
+    "y ~ bs(a)": "knots of public knowledge",
+    "y ~ bs(a, df=4)": "knots of public knowledge",
+    "y ~ ns(a, knots=[3])": r"write bs\(COLUMN",
+    "y ~ bs(a, knots=[30])": r"must lie inside of its range \[0, 10\]",
+    "y ~ bs(a, knots=[5, 3])": "must rise",
+    "y ~ exp(I(a*100))": "exceeds that of doubles",
+    "y ~ C(r, levels=['x', 'y'], ref='z')": "reference='z' must be one of",
+    "y ~ C(r, levels=['x', 'y'], ref=a)": "ref must be one of the levels",
+    "y ~ C(r, levels=['x', 'y'], ref='x'):a + C(r, ref='y')": "give one ref",
+    "y ~ C(r, Treatment('x'))": r"C\(COLUMN, levels=\[\.\.\.\], ref=\.\.\.\)",
     "y ~ I(a + h)": "range does not follow",
-    "y ~ I(a**0.5)": "range does not follow",
     "y ~ I(a if a > 0 else h)": "cannot be read",
     "y ~ 1": "no features",
-    "log(y) ~ a": "name of one column",
+    "log(y) ~ a": r"log\(y\) needs values above 0",
+    "I(y*a) ~ h": "function of one such as",
     "y + a ~ h": "name of one column",
     "a ~ a + h": "both sides",
     "y ~ a | h": "one part",
@@ -287,3 +303,40 @@ def test_a_dot_is_refused_in_words():
     with pytest.raises(ParameterError, match="all other columns, and these must be named") as caught:
         translated("y ~ .", BOUNDS)
     assert "__" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("y ~ log1p(a)", ["log1p(a)"]),
+        ("y ~ log(a + 1) + a", ["log(a + 1)", "a"]),
+        ("y ~ log(1 + a)", ["log(a + 1)"]),
+        ("y ~ sqrt(a):h", ["sqrt(a):h"]),
+        ("y ~ log1p(a)*h", ["log1p(a)", "h", "log1p(a):h"]),
+        ("y ~ I(a**0.5) + I(log1p(a)**2)", ["a^0.5", "log1p(a)^2"]),
+        ("y ~ I(a/10) + I(10 - a)", ["a/10", "(-a + 10)"]),
+        ("y ~ I(h/(a + 1))", ["h:(a + 1)^-1"]),
+        ("y ~ I((log1p(a) - 1)**2)", ["(log1p(a) - 1)^2"]),
+        ("y ~ exp(I(-a))", ["exp(-a)"]),
+        ("y ~ scale(a, center=4, scale=2)", ["(a - 4)/2"]),
+        ("y ~ bs(a, knots=[3, 6], degree=1)", ["bs(a)[1]", "bs(a)[2]", "bs(a)[3]"]),
+        ("y ~ bs(log1p(a), knots=[1])", [f"bs(log1p(a))[{i}]" for i in (1, 2, 3, 4)]),
+        ("y ~ C(r, levels=['x', 'y', 'z'], ref='y')", ["r[x]", "r[z]"]),
+        ("y ~ C(r, levels=['x', 'y', 'z'], ref='y') + C(r):a", ["r[x]", "r[z]", "r[y]:a", "r[x]:a", "r[z]:a"]),
+    ],
+)
+def test_functions_of_columns_and_references(formula, names):
+    assert list(translated(formula, BOUNDS).feature_map.names) == names
+
+
+def test_a_reference_may_be_named_in_the_formula_alone():
+    declared = FeatureMap({"r": CategoricalColumn(["x", "y", "z"], missing="z")}, target=(0, 1))
+    made = translated("y ~ C(r, ref='z')", declared).feature_map
+    assert made.names == ("r[x]", "r[y]")
+    assert made.transform([["z"], [None], ["x"]]).tolist() == [[0, 0], [0, 0], [1, 0]]
+
+
+def test_the_function_of_a_target_is_fitted_in_its_place():
+    made = translated("log1p(y) ~ a", BOUNDS)
+    assert (made.target, made.feature_map.fitted_name) == ("y", "log1p(y)")
+    assert made.feature_map.bounds().target == pytest.approx((0.0, math.log1p(100)))

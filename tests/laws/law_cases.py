@@ -44,6 +44,10 @@ CASES = (
     Case("whitened", epsilon=8.0),
     Case("whitened", options={"n_iterations": 5}, epsilon=8.0),
     Case("whitened", "paper", epsilon=8.0),
+    Case("whitened-inference", epsilon=8.0),
+    Case("whitened-inference", options={"n_iterations": 6, "cov_type": "nonrobust", "clip": "tail"}, epsilon=8.0),
+    Case("whitened-inference", options={"cov_type": "cluster", "clip": "range"}, epsilon=8.0),
+    Case("whitened-inference", "paper", epsilon=8.0),
     Case("ihm"),
     Case("ihm", options={"eigenvalue": "on"}),
     Case("ihm", options={"eigenvalue": "off", "ridge": True, "n_iterations": 2}),
@@ -53,6 +57,7 @@ CASES = (
     Case("ihm", "paper", {"ridge": True, "n_iterations": 1}),
     Case("ihm-adaptive"),
     Case("ihm-adaptive", "paper", {"eigenvalue_share": 0.3, "min_iterations": 1, "residual_bound": 0.5}),
+    Case("ihm-adaptive", options={"sketch_rule": "condition-term"}),
     Case("ihm-adaptive", "paper"),
     Case("linmix"),
     Case("linmix", options={"eigenvalue": "on", "sketch_size": 5}),
@@ -172,6 +177,29 @@ def generalised_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     ]
 
 
+def whitened_inference_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    d, of = plan.n_features, {name: values[trial] for name, values in fit.transcript.items()}
+    multipliers = plan.gram_multiplier, plan.second_gram_multiplier, plan.third_gram_multiplier
+    grams = [SymmetricGaussian(d, m * limit**2) for m, limit in zip(multipliers, of["row_limits"], strict=True)]
+    locating = [Gaussian(d, plan.locating_multiplier * limit) for limit in of["limits"][:-4]]
+    closing = [Gaussian(d, plan.closing_multiplier * limit) for limit in of["limits"][-4:]]
+    scores = [] if plan.score_multiplier is None else [plan.score_multiplier * of["score_limit"] ** 2]
+    return [
+        Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
+        grams[0],
+        Gaussian(17, plan.length_multiplier),
+        grams[1],
+        grams[2],
+        *locating[: plan.warm_up],
+        Gaussian(24, plan.count_multiplier),
+        *locating[plan.warm_up :],
+        Gaussian(27, plan.late_count_multiplier),
+        *closing,
+        Gaussian(1, plan.square_multiplier * of["residual_bound"] ** 2),
+        *(SymmetricGaussian(d, stddev) for stddev in scores),
+    ]
+
+
 def linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     multiplier = plan.eigenvalue_multiplier
     test = [] if multiplier is None else [Gaussian(1, multiplier * SQUARED_NORM_WITH_TARGET)]
@@ -210,6 +238,7 @@ def sheffet_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
 # What a run must draw, from the plan and, where it has a choice, from what it released; never from its own records.
 DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
     "whitened": whitened_draws,
+    "whitened-inference": whitened_inference_draws,
     "ihm": ihm_draws,
     "ihm-adaptive": adaptive_ihm_draws,
     "linmix": linmix_draws,

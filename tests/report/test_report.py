@@ -136,7 +136,7 @@ def test_every_form_says_what_the_std_of_the_noise_is_and_is_not():
 def test_a_report_has_the_intervals_that_were_paid_for():
     model = fit(inference=True, rows=20_000, spread=1.0, random_state=0)
     report = model.privacy_report_
-    limits = model.conf_int()
+    limits = np.asarray(model.conf_int())
     assert [line.name for line in report.estimates] == ["x0", "x1", "intercept"]
     for line, (low, high), fitted in zip(report.estimates, limits, report.coefficients, strict=True):
         assert (line.lower, line.upper) == (low, high)

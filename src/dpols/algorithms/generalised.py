@@ -38,6 +38,7 @@ _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.06, 0.
 _PAYS = 2.0  # curvature over its noise, from public numbers, from which on it is released
 _WARM = 6 / 16  # of the steps come before it
 _ROW_LIMIT = 5.0  # rows times the root of their slope are shortened to so many root mean squares
+_MISSING = 5.0  # standard deviations by which rows in use are fewer than all, to be believed at the start
 _MANY = 0.05  # share of rows that were shortened
 
 
@@ -175,7 +176,11 @@ def _start(
     if constant is not None:
         unsure = response.scale * 0.5 * known.noise  # a standard deviation of the mean outcome
         highest = response.high - unsure
-        mean = np.clip(response.centre + response.scale * known.target, unsure, np.maximum(highest, unsure))
+        # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
+        missing, noise = plan.n_rows - known.used, known.noise * known.used
+        used = np.where(missing > _MISSING * noise, known.used, float(plan.n_rows))
+        target = np.clip(known.target * known.used / used, -1.0, 1.0)
+        mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
         predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)
         base[:, -1] = predictor / constant
     slope = response.slope(predictor)

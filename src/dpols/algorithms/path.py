@@ -9,7 +9,7 @@ from .closing import STEP
 from .whitening import SMALLEST, Space, WhiteningPlan, level_of
 
 _FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
-_BALANCE = 7.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
+_BALANCE = 5.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
 _COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in units of a typical one
 
 
@@ -62,6 +62,11 @@ class Path:
         return np.asarray(1.0 + np.linalg.norm(self.theta_at(self.points[-1]), axis=1))
 
     def first_level(self, counts: Array, multiplier: float, used: Array, mu: float) -> Array:
-        """Return the limit that the first counts choose."""
-        level = self.level(counts, multiplier, 1.0, used, mu)
-        return np.maximum(np.maximum(_LOWEST * self.size, level), SMALLEST)
+        """Return the limit that the first counts choose; before it is raised to the lowest one, it is the scale."""
+        self.scale = np.maximum(self.level(counts, multiplier, 1.0, used, mu), SMALLEST)
+        return np.maximum(self.lowest, self.scale)
+
+    @property
+    def lowest(self) -> Array:
+        """The lowest limit that is chosen."""
+        return np.asarray(np.maximum(_LOWEST * self.size, SMALLEST))

@@ -23,10 +23,14 @@ _HEAD = """\
 # A column of numbers may also have
 #   missing = 45            what an empty cell counts as
 #   degree = 2              its powers up to this one as further features
+#   transform = "log"       a function in its place, also for the target: log, log2, log10, log1p, sqrt, exp,
+#                           { power = 0.5 }, { centre = 40, scale = 10 }, or { knots = [30, 50] } for a smooth curve
 # and a column of categories
 #   missing = "north"       what an empty cell counts as
 #   unknown = "other"       a category of its own for all that are not listed
+#   reference = "west"      what others are compared with, in place of the first category
 #   drop_first = false      a coefficient also for the first category
+#   case = "exact"          "South" is then not "south"
 # Products of columns are listed here, above all tables:
 # interactions = [["COLUMN", "OTHER COLUMN"]]
 """
@@ -78,10 +82,12 @@ def read_bounds(path: Path) -> Bounds:
 
 
 def plain_bounds(declared: FeatureMap) -> Bounds | None:
-    """Return the bounds of a feature map that does nothing to the columns, None where it does something."""
+    """Return the bounds of a feature map that does nothing to the columns, None where it does or is a formula's."""
+    if declared.formula is not None or declared.terms != FeatureMap(declared.columns).terms:
+        return None
     columns = declared.columns.values()
-    plain = all(isinstance(column, NumericColumn) and column.missing is None for column in columns)
-    return declared.bounds() if plain and declared.terms == FeatureMap(declared.columns).terms else None
+    plain = all(isinstance(column, NumericColumn) and column.missing is None and not column.steps for column in columns)
+    return declared.bounds() if plain and not declared.target_transform else None
 
 
 def feature_names(bounds: Bounds) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..data.files import Dialect
 from ..errors import DataError, ParameterError
 from . import bounds_file
 from . import options as given
@@ -21,18 +22,20 @@ def bounds_template(
         str | None, typer.Option(metavar="A,B", help="Columns that hold categories; the others hold numbers.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    separator: given.Separator = None,
+    encoding: given.Encoding = None,
 ) -> None:
     """Write a bounds file with the column names of a table and limits to fill in.
 
     Reads the header only, never a row: the limits and categories must come from public knowledge. A CSV header
     gives no types; name the columns of categories with --categories, or choose in the file.
     """
-    columns = columns_with(target, data, "--target")
+    columns = columns_with(target, data, "--target", Dialect(separator, encoding=encoding))
     named = [name for name in (categories or "").split(",") if name]
     unknown = [name for name in named if name not in columns or name == target]
     if unknown:
         raise DataError(f"--categories {unknown[0]!r} is not a feature column of {str(data)!r}.")
-    typed = data.suffix.lower() != ".csv"
+    typed = data.suffix.lower() in (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".npy", ".dta")
     text = bounds_file.bounds_template(columns, target, categories=named, typed=typed)
     if str(out) == "-":
         typer.echo(text, nl=False)

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data import Bounds
+from ..data.files import Dialect
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
-from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, paid
+from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, map_of_reference, paid
 
 if TYPE_CHECKING:
     from ..side_releases.paid_bounds import PaidBounds
@@ -24,7 +25,13 @@ class DeclaredTable:
     declared: FeatureMap | None
     bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
     unit: str | None
+    dialect: Dialect  # of a text file
     fit_intercept: bool
+
+    @property
+    def feature_map(self) -> FeatureMap | None:
+        """What is declared, where it is more than ranges."""
+        return None if self.declared is None or plain_bounds(self.declared) is not None else self.declared
 
 
 def declared_table(
@@ -34,6 +41,7 @@ def declared_table(
     formula: str | None,
     features: str | None,
     unit: str | None,
+    dialect: Dialect,
     *,
     fit_intercept: bool,
     family: str = "gaussian",
@@ -45,7 +53,7 @@ def declared_table(
         reader = read_declared if family == "binomial" else read_feature_map  # a yes/no target needs no range
         declared = None if ways.file is None else reader(ways.file, target)
     else:
-        if ways.file is None or ways.share is not None:
+        if ways.file is None:
             raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
         target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept, family)
     if target is None:
@@ -54,27 +62,32 @@ def declared_table(
         raise ParameterError(
             "--features and --bounds both list columns; delete the tables of others in the bounds file."
         )
-    columns = feature_columns(data, target, features, unit) if declared is None else list(declared.raw_columns)
+    columns = feature_columns(data, target, features, unit, dialect) if declared is None else list(declared.raw_columns)
     for option, name in (("--target", target), ("--unit", unit)):
         if name in columns:
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
             )
-    bounds = _bounds(data, ways, None if family == "binomial" else target, columns, declared)
-    return DeclaredTable(data, target, columns, declared, bounds, unit, fit_intercept)
+    ranged = None if family == "binomial" else target  # a yes/no target needs no range
+    if ways.reference is not None:
+        declared = map_of_reference(ways.reference, ranged, columns)
+    bounds = _bounds(data, ways, ranged, columns, declared, dialect)
+    return DeclaredTable(data, target, columns, declared, bounds, unit, dialect, fit_intercept)
 
 
 def _bounds(
-    data: Path, ways: BoundsWays, target: str | None, columns: list[str], declared: FeatureMap | None
+    data: Path, ways: BoundsWays, target: str | None, columns: list[str], declared: FeatureMap | None, dialect: Dialect
 ) -> "Bounds | PaidBounds | None":
     """Return the bounds by the way that was chosen; None where a feature map holds more than ranges."""
     plain = None if declared is None else plain_bounds(declared)
     if ways.share is not None:
         if declared is not None and plain is None:
-            raise ParameterError("--paid-bounds takes outer limits only from --bounds, no categories and the like.")
+            return paid(ways.share)
         return paid(ways.share, plain, columns)
     if declared is None:
-        return from_table(ways.reference or data, target, columns, unsafe=ways.from_data)
+        if ways.reference is not None:
+            return from_table(ways.reference, target, columns, Dialect(), unsafe=False)
+        return from_table(data, target, columns, dialect, unsafe=ways.from_data)
     return plain
 
 

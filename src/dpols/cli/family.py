@@ -2,30 +2,40 @@
 
 from typing import Any
 
+from ..constraints import Constraints
 from ..errors import ParameterError
-from ..estimators import PrivateLinearRegression, PrivateRegression
-from ..generalised_estimators import ESTIMATORS, PrivateLogisticRegression
+from ..estimators import PrivateLinearRegression
+from ..generalised_estimators import ESTIMATORS, METHODS, PrivateLogisticRegression
 from ..inference.summary import Summary
+from ..private_regression import PrivateRegression
+from .options import in_use
 
 _DEFAULT = "whitened"
 
 
-def method_of(family: str, method: str) -> str:
+def method_of(family: str, method: str, *, inference: bool) -> str:
     """Return the method that fits; families other than the normal one have one each."""
-    return method if family == "gaussian" else ESTIMATORS[family].method
+    return in_use(method, inference=inference) if family == "gaussian" else METHODS[family]
 
 
 def estimator_of(
-    family: str, classes: str | None, method: str, inference: bool | float, **parameters: Any
+    family: str,
+    classes: str | None,
+    method: str,
+    inference: bool,
+    constraints: Constraints | None,
+    **parameters: Any,
 ) -> PrivateRegression:
     """Return the estimator of a family; options that it does not have are refused."""
     if family != "binomial" and classes is not None:
         raise ParameterError("--classes goes with --family binomial.")
     if family == "gaussian":
-        return PrivateLinearRegression(**parameters, method=method, inference=inference)
+        return PrivateLinearRegression(**parameters, method=method, inference=inference, constraints=constraints)
     if method != _DEFAULT:
         raise ParameterError(f"--method {method} is for --family gaussian; leave it out.")
-    if inference is not False:
+    if constraints is not None:
+        raise ParameterError("--constraint is for --family gaussian; leave it out.")
+    if inference:
         raise ParameterError("--inference is for --family gaussian; leave it out.")
     if family == "binomial":
         return PrivateLogisticRegression(**parameters, classes=_labels(classes))

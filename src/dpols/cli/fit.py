@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..errors import ParameterError
+from ..data.files import Dialect
 from . import options as given
 from .console import out as console
+from .constraint_options import parsed_constraints
 from .declared_table import declared_table
 from .family import estimator_of, method_of, summary_of
 from .fit_results import fit_into_files
@@ -94,20 +95,22 @@ def fit(
     neighbours: given.NeighboursOption = "zero-out",
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="Public limit on slopes: nonnegative, norm=2.5, or NAME=LOW:HIGH, with an end left out for none, as "
+            "in age=0: or dose=-1:1. Repeatable. Costs no budget; gives no intervals.",
+        ),
+    ] = None,
     bad_rows: Annotated[
         Literal["raise", "zero"],
         typer.Option(help="Rows with missing or infinite values: refuse them, or silently count each as zeros."),
     ] = "raise",
     inference: Annotated[
         bool,
-        typer.Option("--inference", help="Spend half of the squared budget on standard errors and intervals."),
+        typer.Option("--inference", help="Fit with standard errors and intervals: more noise, and no shrinkage."),
     ] = False,
-    inference_share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="The same with this share of the squared budget, such as 0.3; 0.5 is --inference."
-        ),
-    ] = None,
     random_state: Annotated[
         int | None, typer.Option(help="Seed, for tests only: the result is NOT private.", rich_help_panel="Testing")
     ] = None,
@@ -117,6 +120,9 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
     ] = None,
+    separator: given.Separator = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
     json: given.Json = False,
 ) -> None:
     """Fit a private regression on a file or a folder of files.
@@ -127,25 +133,27 @@ def fit(
     checked before anything is released, so an error costs no budget. Disk space for the results is reserved first, too.
     """
     rule = given.parsed_delta(delta, epsilon)
-    if inference_share is not None and not 0.0 < inference_share < 1.0:
-        raise ParameterError(f"--inference-share {inference_share:g} must lie strictly between 0 and 1, such as 0.3.")
-    check_unit(data, unit, max_rows_per_unit)
+    dialect = Dialect(separator, decimal, encoding)
+    check_unit(data, unit, max_rows_per_unit, dialect)
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
-    table = declared_table(data, ways, target, formula, features, unit, fit_intercept=not no_intercept, family=family)
+    table = declared_table(
+        data, ways, target, formula, features, unit, dialect, fit_intercept=not no_intercept, family=family
+    )
     model = estimator_of(
         family,
         classes,
         method,
-        inference if inference_share is None else inference_share,
+        inference,
+        parsed_constraints(constraint),
         epsilon=epsilon,
         delta=rule,
         bounds=table.bounds,
-        feature_map=table.declared if table.bounds is None else None,
+        feature_map=table.feature_map,
         fit_intercept=table.fit_intercept,
         arithmetic=arithmetic,
         accounting=accounting,
         neighbours=neighbours,
-        options=given.parsed_options(method_of(family, method), option),
+        options=given.parsed_options(method_of(family, method, inference=inference), option),
         bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,

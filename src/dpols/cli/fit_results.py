@@ -4,21 +4,22 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import simplefilter
 
 import typer
 
 from ..data import read
-from ..errors import BadRowsError
+from ..errors import BadRowsError, WeakGuaranteeWarning
 from ..feature_map import FeatureMap
+from ..seen_text import visible
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
 from .found_bounds import categories_of, read_with_unit
 from .progress import pass_bar
 from .report import report_text
-from .seen_text import visible
 
 if TYPE_CHECKING:
-    from ..estimators import PrivateRegression
+    from ..private_regression import PrivateRegression
 
 
 def fit_into_files(model: "PrivateRegression", table: DeclaredTable, out: Path, report: Path | None) -> list[str]:
@@ -38,12 +39,14 @@ def fit_into_files(model: "PrivateRegression", table: DeclaredTable, out: Path, 
 
 def _fit(model: "PrivateRegression", table: DeclaredTable) -> None:
     data, target = table.data, table.target
+    simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
     with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
-            model.fit(read(data, target, table.columns, progress=progress))
+            model.fit(read(data, target, table.columns, **table.dialect.options), progress=progress)
         else:
             text = [table.unit, *categories_of(table.declared), *([target] if model.family == "binomial" else [])]
-            model.fit(read_with_unit(data, [*table.columns, target, table.unit], text=text), target)
+            names = [*table.columns, target, table.unit]
+            model.fit(read_with_unit(data, names, table.dialect, text=text), target, progress=progress)
 
 
 @contextmanager

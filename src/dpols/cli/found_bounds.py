@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..data import Bounds, read
 from ..data.arrow import pyarrow
-from ..data.files import Stamp, column_types, csv
-from ..errors import BoundsError, ParameterError
+from ..data.files import Dialect, Stamp, column_types, table_in_memory
+from ..errors import BoundsError, DataTypeError, ParameterError
 from ..feature_map import CategoricalColumn, FeatureMap
 
 if TYPE_CHECKING:
@@ -54,15 +54,15 @@ def check_reference(reference: Path, data: Path) -> None:
         )
 
 
-def columns_with(name: str, data: Path, option: str) -> dict[str, str | None]:
+def columns_with(name: str, data: Path, option: str, dialect: Dialect) -> dict[str, str | None]:
     """Return the columns of a file, each with why it holds no numbers, or None; the one of this name is among them."""
-    columns = column_types(data)
+    columns = column_types(data, dialect)
     if name not in columns:
         raise ParameterError(f"{option} {name!r} is not a column of {str(data)!r}; its columns are {list(columns)}.")
     return columns
 
 
-def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> None:
+def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None, dialect: Dialect) -> None:
     """Refuse a unit that is no column of the data, or of which it is not said how many rows are used."""
     if unit is None:
         if max_rows_per_unit is not None:
@@ -73,12 +73,12 @@ def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None) -> N
             f"--max-rows-per-unit is missing: say how many rows of each {unit!r} are used, such as 5. The noise grows "
             "with it."
         )
-    columns_with(unit, data, "--unit")
+    columns_with(unit, data, "--unit", dialect)
 
 
-def feature_columns(data: Path, target: str, features: str | None, unit: str | None) -> list[str]:
+def feature_columns(data: Path, target: str, features: str | None, unit: str | None, dialect: Dialect) -> list[str]:
     """Return the columns that are features: those that are listed, or all but the target and the unit."""
-    columns = columns_with(target, data, "--target")
+    columns = columns_with(target, data, "--target", dialect)
     if features is None:
         return [name for name in columns if name not in (target, unit)]
     listed = [name.strip() for name in features.split(",")]
@@ -91,8 +91,11 @@ def feature_columns(data: Path, target: str, features: str | None, unit: str | N
     return listed
 
 
-def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBounds":
-    """Return bounds to be paid for, within outer limits where a file declares them."""
+def paid(share: float, outer: Bounds | None = None, features: Sequence[str] | None = None) -> "PaidBounds":
+    """Return bounds to be paid for, within outer limits where a file declares them.
+
+    Without features they are those of a feature map.
+    """
     from ..side_releases.paid_bounds import PaidBounds
 
     if not 0.0 < share < 1.0:
@@ -100,13 +103,45 @@ def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBo
             f"--paid-bounds {share:g} must lie strictly between 0 and 1: it is a share of the budget, such as 0.1."
         )
     if outer is None:
-        return PaidBounds(features=dict.fromkeys(features), share=share)
+        return PaidBounds(features=None if features is None else dict.fromkeys(features), share=share)
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
-def from_table(path: Path, target: str | None, features: Sequence[str], *, unsafe: bool) -> Bounds:
+def map_of_reference(path: Path, target: str | None, features: Sequence[str]) -> FeatureMap | None:
+    """Return the ranges and categories of a public table in a file; None where it holds numbers alone."""
+    if path.is_dir():
+        return None
+    file, types = Stamp.of(path), column_types(path)
+    names = [*features, *([] if target is None else [target])]
+    missing = [name for name in names if name not in types]
+    if missing:
+        raise ParameterError(
+            f"--reference-bounds {str(path)!r} has no column {missing[0]!r}; its columns are {list(types)}. Name the "
+            "features to use by --features."
+        )
+    text = [name for name in features if types[name] is not None or not _holds_numbers(file, name)]
+    if not text:
+        return None
+    if target is None:
+        raise ParameterError(
+            f"--reference-bounds {str(path)!r} has categories, which go with a target of numbers; for a yes/no target "
+            "list them in a --bounds file."
+        )
+    table = table_in_memory(file, names, text)
+    return FeatureMap.from_reference(_without_empty(table, text), target=target)
+
+
+def _holds_numbers(file: Stamp, name: str) -> bool:
+    try:
+        table_in_memory(file, [name], ())
+    except DataTypeError:
+        return False
+    return True
+
+
+def from_table(path: Path, target: str | None, features: Sequence[str], dialect: Dialect, *, unsafe: bool) -> Bounds:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
-    source: Any = read(path, target, features)
+    source: Any = read(path, target, features, **dialect.options)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)
 
 
@@ -116,36 +151,31 @@ def categories_of(declared: FeatureMap | None) -> list[str]:
     return [name for name, column in columns.items() if isinstance(column, CategoricalColumn)]
 
 
-def read_with_unit(path: Path, names: Sequence[str], *, text: Sequence[str]) -> Any:
+def read_with_unit(path: Path, names: Sequence[str], dialect: Dialect, *, text: Sequence[str]) -> Any:
     """Return some columns of a file as a table in memory, as the ids of units may be of any type.
 
     CSV has no types, so ids and categories are read as ``text``, of which an empty cell is missing. pyarrow would judge
     by all rows at once: one "1.5" among long whole numbers makes floats of them, and "007" is 7 or not.
     """
     arrow = pyarrow()
-    from pyarrow import parquet
-
-    readers = {
-        ".csv": lambda: _without_empty(csv.in_memory(Stamp.of(path), names, text), text),
-        ".parquet": lambda: parquet.read_table(path, columns=list(names)),
-    }
     unread = BoundsError(f"{str(path)!r} cannot be read as a table with the columns {list(names)}.")
-    if path.suffix.lower() not in readers:
-        raise BoundsError(f"--unit needs a table in one .csv or .parquet file, and {str(path)!r} is none.")
-    if not set(names) <= set(column_types(path)):
+    if path.is_dir():
+        raise BoundsError(f"--unit needs a table in one file, and {str(path)!r} is a folder.")
+    if not set(names) <= set(column_types(path, dialect)):
         raise unread
     try:
-        return readers[path.suffix.lower()]()
+        table = table_in_memory(Stamp.of(path, dialect), names, text)
     except (arrow.ArrowInvalid, arrow.ArrowKeyError, OSError):  # whose messages would quote a cell
         raise unread from None
+    return _without_empty(table, text)
 
 
 def _without_empty(table: Any, names: Sequence[str]) -> Any:
     """Return a table in which empty text is missing."""
-    from pyarrow import compute
+    from pyarrow import compute, types
 
     for place, name in enumerate(table.column_names):
-        if name in names:
+        if name in names and types.is_string(table.schema.field(place).type):
             column = table.column(place)
             filled = compute.if_else(compute.equal(column, ""), pyarrow().scalar(None, column.type), column)
             table = table.set_column(place, name, filled)

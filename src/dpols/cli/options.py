@@ -1,6 +1,7 @@
 """Options that several commands share, and how their text becomes values."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -18,8 +19,22 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Table to read: a .csv, .parquet, .feather, .arrow or .npy file, or a folder of files of one kind.",
+        help="Table to read: a .csv, .tsv, .csv.gz, .csv.zst, .parquet, .feather, .arrow, .npy, .xlsx or .dta file, or "
+        "a folder of files of one kind.",
     ),
+]
+_text_option = partial(typer.Option, rich_help_panel="Text files")
+Separator = Annotated[
+    str | None,
+    _text_option(help="What separates values: , ; | or tab. By default the header shows it.", show_default=False),
+]
+Decimal = Annotated[
+    str | None,
+    _text_option(help="Decimal mark: . or a comma. By default a comma where semicolons separate, else a point."),
+]
+Encoding = Annotated[
+    str | None,
+    _text_option(help="Encoding, such as latin-1. By default each text is UTF-8 or else Windows-1252."),
 ]
 Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
 Rows = Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")]
@@ -75,6 +90,13 @@ def parsed_budget(epsilon: float, delta: str, rows: int) -> "PrivacyBudget":
     from ..privacy.budget import budget_for
 
     return budget_for(epsilon, parsed_delta(delta, epsilon), rows)
+
+
+def in_use(method: str, *, inference: bool) -> str:
+    """Return the method that fits: with inference, the one that has intervals."""
+    from ..algorithms import with_intervals
+
+    return with_intervals(method) if inference else method
 
 
 def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """``dpols predict``: a saved model's predictions for a table in a file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
 
 from ..data import FileSource, read
+from ..data.files import Dialect
 from ..data.source import Array
 from ..errors import DataError, ModelFileError, ParameterError
 from ..feature_map import mapped_files
@@ -17,7 +19,7 @@ from .console import working
 from .output import check_output, write_text
 
 if TYPE_CHECKING:
-    from ..estimators import PrivateRegression
+    from ..private_regression import PrivateRegression
 
 
 def predict(
@@ -25,67 +27,98 @@ def predict(
     data: given.DataFile,
     out: Annotated[Path, typer.Option(help="CSV file to write, with the column prediction.")],
     raw: Annotated[bool, typer.Option("--raw", help="Do not clip predictions to the target's range.")] = False,
+    interval: Annotated[
+        Literal["observation", "mean"] | None,
+        typer.Option(
+            help="Add the columns lower and upper: limits of a new observation, or of the mean. For models that were "
+            "fitted with --inference."
+        ),
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="One minus the level of the limits; by default 0.05.")] = None,
+    separator: given.Separator = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
 ) -> None:
     """Predict the target for each row of a file or a folder of files.
 
-    Columns are found by name. Predictions are clipped to the declared range of the target. For a yes/no target they are
-    labels, with the column probability beside them; for a count they are its mean.
+    Columns are found by name. Predictions are clipped to the declared range of the target. Where a transform of the
+    target was fitted, predictions are medians in the target's own units. For a yes/no target they are labels, with the
+    column probability beside them; for a count they are its mean.
 
     A prediction costs no budget: it reveals no more about the rows that the model was fitted on. But it does reveal
     something about the rows that it is for.
     """
     from ..generalised_estimators import load_any
 
+    level = _level(interval, alpha)
     fitted = load_any(model)
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
+    if level is not None and getattr(fitted, "inference_", None) is None:
+        raise ParameterError(f"--interval needs a model that was fitted with --inference, and {str(model)!r} was not.")
     if out.suffix.lower() != ".csv":
         raise ParameterError(f"--out {str(out)!r} must end in .csv, since that is what is written.")
     check_output(out, inputs=(model, data))
-    source = read(data, columns=[str(name) for name in names])
+    dialect = Dialect(separator, decimal, encoding)
+    source = read(data, columns=[str(name) for name in names], **dialect.options)
     if fitted.feature_map_ is not None:
         source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):
-        columns = _predicted(fitted, source, raw)
+        columns = _predicted(fitted, source, level, interval or "observation", raw)
     write_text(out, _lines(columns))
     console.print(f"{len(columns['prediction'])} predictions saved to {out}", soft_wrap=True)
 
 
-def _predicted(fitted: "PrivateRegression", source: FileSource, raw: bool) -> dict[str, Array]:
-    """Return columns of predictions for each row, or say that a feature is missing."""
-    if fitted.family == "gaussian":
-        values = predicted(source, fitted.coef_, fitted.intercept_)
-        return {"prediction": values if raw else values.clip(*fitted.target_range_)}
-    if raw:
-        raise ParameterError("--raw is for models of --family gaussian; leave it out.")
+def _level(interval: str | None, alpha: float | None) -> float | None:
+    """Return one minus the level of the limits that are asked for, None where none are."""
+    if interval is None:
+        if alpha is not None:
+            raise ParameterError("--alpha goes with --interval observation or --interval mean.")
+        return None
+    level = 0.05 if alpha is None else alpha
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"--alpha {level:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")
+    return level
+
+
+def _predicted(
+    fitted: "PrivateRegression",
+    source: FileSource,
+    alpha: float | None,
+    interval: Literal["observation", "mean"],
+    raw: bool,
+) -> dict[str, Array]:
+    """Return predictions for each row, or say that a feature is missing."""
+    from ..estimators import PrivateLinearRegression
+
+    if not isinstance(fitted, PrivateLinearRegression):
+        if raw:
+            raise ParameterError("--raw is for models of --family gaussian; leave it out.")
+        return _columns(source, fitted.columns_of_predictions)
+    columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha, interval=interval, raw=raw))
+    fitted.warn_of_missing(columns, interval)
+    return columns
+
+
+def _columns(source: FileSource, predict: Callable[[Array], dict[str, Array]]) -> dict[str, Array]:
     blocks = []
     for features, _ in source.blocks():
         if not np.isfinite(features).all():
-            raise DataError(_missing(source))
-        blocks.append(fitted.columns_of_predictions(features))
+            raise DataError(
+                f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row."
+            )
+        blocks.append(predict(features))
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def _lines(columns: dict[str, Array]) -> Iterator[str]:
-    """Yield the lines of a CSV file."""
     yield ",".join(columns) + "\n"
     for row in zip(*(values.tolist() for values in columns.values()), strict=True):
         yield ",".join(_cell(value) for value in row) + "\n"
 
 
 def _cell(value: Any) -> str:
-    return '"{}"'.format(value.replace('"', '""')) if isinstance(value, str) else repr(value)
-
-
-def _missing(source: FileSource) -> str:
-    return f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row."
-
-
-def predicted(source: FileSource, coefficients: Array, intercept: float) -> Array:
-    """Return a prediction for each row, or say that a feature is missing."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        values = np.concatenate([features @ coefficients + intercept for features, _ in source.blocks()])
-    if not np.isfinite(values).all():
-        raise DataError(_missing(source))
-    return np.asarray(values)
+    if isinstance(value, str):
+        return '"{}"'.format(value.replace('"', '""'))
+    return "" if value != value else repr(value)

@@ -26,6 +26,8 @@ def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> No
         [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
     )
     out.print(f"{report.noise_meaning}\n")
+    if report.constraints:
+        out.print(f"{' '.join(report.estimate_notes)}\n")
     show_cost(report)
 
 
@@ -35,7 +37,7 @@ def show_cost(report: "PrivacyReport") -> None:
         "Privacy report",
         ("", ""),
         [
-            *((name.lower(), words) for name, words in report.facts),
+            *((f"{name[:1].lower()}{name[1:]}", words) for name, words in report.facts),
             ("assumed public", "; ".join(report.assumed_public)),
             ("verdict", f"{report.verdict}: {report.verdict_reason}"),
         ],

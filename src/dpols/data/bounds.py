@@ -105,7 +105,8 @@ class Bounds:
             object.__setattr__(self, "target", self._interval("target", self.target))
         for name in ("x_norm", "y_abs"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
+                number = checked_positive(name, getattr(self, name))
+                object.__setattr__(self, name, ReadFromData(number) if self.origin == "data" else number)
         if self.origin != "data" and read_from_data(*self._ranges()):
             object.__setattr__(self, "origin", "data")
 
@@ -336,7 +337,9 @@ def checked_interval(name: str, pair: object, *, smallest: float = _SMALLEST, la
         raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
         raise BoundsError(f"{name}={pair!r} must be finite.")
-    if not low < high:
+    if low > high:
+        raise BoundsError(f"{name}={pair!r} has the high end first; write ({high:g}, {low:g}).")
+    if low == high:
         raise BoundsError(f"{name}={pair!r} must have low < high; drop a column that is constant.")
     if max(-low, high) > largest or high - low < smallest:
         raise BoundsError(f"{name}={pair!r} must lie within {largest:g} of 0 and be at least {smallest:g} apart.")

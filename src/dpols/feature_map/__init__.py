@@ -1,5 +1,6 @@
-"""Features from raw columns by public knowledge alone: ranges, categories, powers, products and replacements."""
+"""Features from raw columns by public knowledge alone: ranges, categories, functions, products and replacements."""
 
+from . import transforms
 from .columns import CategoricalColumn, NumericColumn
 from .labelled import labelled_files, outcomes
 from .mapping import FeatureMap
@@ -17,4 +18,5 @@ __all__ = [
     "mapped_files",
     "mapped_source",
     "outcomes",
+    "transforms",
 ]

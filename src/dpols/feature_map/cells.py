@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.columns import doubles, is_numeric
+from ..data.columns import as_arrow, doubles, is_numeric
 from ..data.kinds import library_of
 from ..data.missing import floats, is_missing, unmasked
 from ..data.source import Array
@@ -79,19 +79,22 @@ def _numbers(name: str, raw: Any, column: NumericColumn) -> Array:
 
 def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
     known = {level: code for code, level in enumerate(column.levels)}
+    folded = {} if column.case == "exact" else {level.casefold(): code for level, code in known.items()}
     empty = _BAD if column.missing is None else known[column.missing]
     unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
     as_numbers = all(_is_number(level) for level in column.categories)
     long = any(_WHOLE.fullmatch(level) and len(level) > 15 for level in column.categories)
+    if long and _holds_floats(raw):
+        raise DataTypeError(
+            f"column {name!r} has categories beyond 2^53, but holds floating point numbers, of which neighbours are "
+            "equal there; store it as whole numbers or as text."
+        )
 
     def code(value: Any) -> int:
-        if is_missing(value) or (isinstance(value, str) and value == ""):
+        if is_missing(value) or (isinstance(value, str) and not value.strip()):
             return empty
         if long and isinstance(value, float | np.floating) and abs(float(value)) >= _LARGEST_EXACT:
-            raise DataTypeError(
-                f"column {name!r} has categories beyond 2^53, but holds floating point numbers, of which neighbours "
-                "are equal there; store it as whole numbers or as text."
-            )
+            return unknown  # neighbours are equal there, so which category it is cannot be known
         try:
             level = category_name(value)
         except (TypeError, ValueError, OverflowError):
@@ -102,14 +105,21 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
                 "it must hold text, numbers or booleans."
             ) from None
         if level not in known and as_numbers and isinstance(value, str):
-            level = _canonical(value)
-        return known.get(level, unknown)
+            level = _canonical(level)
+        return known.get(level, folded.get(level.casefold(), unknown))
 
     return _encode(raw, code)
 
 
+def _holds_floats(raw: Any) -> bool:
+    """Whether a column is of floating point by its type, whatever its cells are."""
+    kind = str(raw.type if library_of(raw) == "pyarrow" else raw.dtype).lower()
+    return kind.startswith("float") or kind in ("double", "halffloat")
+
+
 def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
     """Return the code of each cell, computed once for each distinct value."""
+    raw = as_arrow(raw)
     kind = library_of(raw)
     if kind == "pyarrow":
         import pyarrow
@@ -173,7 +183,8 @@ def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
 
 def _not_numbers(name: str, kind: Any) -> DataTypeError:
     return DataTypeError(
-        f"column {name!r} is declared as numbers, but holds {kind}. Correct it, or declare its public categories."
+        f"column {name!r} is declared as numbers, but holds {kind}. Declare its public categories (categories = [...] "
+        "in the bounds file, dpols.CategoricalColumn in Python), or correct it."
     )
 
 

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import InitVar, asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -12,10 +12,13 @@ from typing import Any, Literal
 from ..data.bounds import Interval, as_float, checked_interval
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
+from .splines import Spline
+from .transforms import Transform, as_transform, transform_from_list
 
 OTHER = "other"
 _LONGEST = 400  # digits of a whole number
 Unknown = Literal["zeros", "other"]
+Case = Literal["ignore", "exact"]
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,15 @@ class NumericColumn:
         The range of its values, from public knowledge. Values outside are clipped.
     missing : float, optional
         What an empty cell counts as. Without it a row with an empty cell is not finite, and ``bad_rows`` decides.
+    transform : str, Power, Standardize, Spline, or a list of these, optional
+        What becomes of a clipped number, wherever a term names the column: "log", "log2", "log10", "log1p", "sqrt",
+        "exp", or another function by public constants. The range of the result follows.
     """
 
     low: float
     high: float
     missing: float | None = None
+    transform: Any = None
 
     def __post_init__(self) -> None:
         low, high = checked_interval("(low, high)", (self.low, self.high))
@@ -43,6 +50,18 @@ class NumericColumn:
             if not low <= value <= high:
                 raise BoundsError(f"missing={value!r} must lie in the range [{low:g}, {high:g}] of its column.")
             object.__setattr__(self, "missing", value)
+        object.__setattr__(self, "transform", as_transform(self.transform))
+
+    @property
+    def steps(self) -> Transform:
+        """The steps of the transform."""
+        return self.transform  # type: ignore[no-any-return]
+
+    @property
+    def pieces(self) -> Spline | None:
+        """The spline that the transform ends with, if it does."""
+        last = self.steps[-1] if self.steps else None
+        return last if isinstance(last, Spline) else None
 
     @property
     def interval(self) -> Interval:
@@ -56,7 +75,8 @@ class NumericColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"kind": "numeric", "low": self.low, "high": self.high, "missing": self.missing}
+        transform = [step.to_list() for step in self.steps]
+        return {"kind": "numeric", "low": self.low, "high": self.high, "missing": self.missing, "transform": transform}
 
 
 @dataclass(frozen=True)
@@ -67,6 +87,7 @@ class CategoricalColumn:
     ----------
     categories : sequence of str, int, float or bool
         All categories, from public knowledge. Numbers match equal numbers, whether they are stored as such or as text.
+        White space around a text does not matter.
     unknown : "zeros" or "other", default="zeros"
         What a value outside the categories counts as: none of them, or one further category named "other".
     missing : a category, optional
@@ -74,18 +95,25 @@ class CategoricalColumn:
     drop_first : bool, default=True
         Whether the first category has no column of its own: it is what the others are compared with. A value that
         counts as zeros then counts as the first category.
+    case : "ignore" or "exact", default="ignore"
+        Whether "SOUTH" is the category "south", or another value. Categories that differ in letter case alone need
+        "exact".
+    reference : a category, optional
+        The category to compare with; it becomes the first one.
     """
 
     categories: Sequence[Any]
     unknown: Unknown = "zeros"
     missing: Any = None
     drop_first: bool = True
+    case: Case = "ignore"
+    reference: InitVar[Any] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, reference: Any) -> None:
         if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
             raise BoundsError(f"categories={self.categories!r} must be a list of the public categories.")
         names = tuple(_category("categories", value) for value in self.categories)
-        object.__setattr__(self, "categories", names)
+        object.__setattr__(self, "categories", with_first(names, reference))
         if self.unknown not in ("zeros", "other"):
             raise BoundsError(f"unknown={self.unknown!r} must be 'zeros' or 'other'.")
         if not isinstance(self.drop_first, bool):
@@ -93,10 +121,14 @@ class CategoricalColumn:
         twice = repeated(self.levels)
         if twice is not None:
             raise BoundsError(f"categories has {twice!r} more than once; each category needs a name of its own.")
+        if self.case not in ("ignore", "exact"):
+            raise BoundsError(f"case={self.case!r} must be 'ignore' or 'exact'.")
+        if self.case == "ignore":
+            _refuse_twins(self.levels)
         if len(self.levels) < 2:
             raise BoundsError(f"categories={list(names)} must have at least two; a column of one category is constant.")
         if self.missing is not None:
-            value = _category("missing", self.missing)
+            value = self.level_of(_category("missing", self.missing))
             if value not in self.levels:
                 raise BoundsError(f"missing={value!r} must be one of the categories {list(self.levels)}.")
             object.__setattr__(self, "missing", value)
@@ -107,11 +139,22 @@ class CategoricalColumn:
         names = tuple(self.categories)
         return (*names, OTHER) if self.unknown == "other" else names
 
+    def level_of(self, name: str) -> str:
+        """Return the category of a name, in whatever letter case where that does not matter; the name if it has none.
+
+        >>> CategoricalColumn(["north", "south"]).level_of("South")
+        'south'
+        """
+        if self.case == "exact" or name in self.levels:
+            return name
+        return next((level for level in self.levels if level.casefold() == name.casefold()), name)
+
     def describe(self) -> str:
         """Say what is declared."""
         unknown = "others count as zeros" if self.unknown == "zeros" else "others count as 'other'"
         empty = "" if self.missing is None else f"; empty cells count as {self.missing!r}"
-        return f"one of {', '.join(map(repr, self.categories))}; {unknown}{empty}"
+        case = "; letter case matters" if self.case == "exact" else ""
+        return f"one of {', '.join(map(repr, self.categories))}; {unknown}{empty}{case}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -126,14 +169,36 @@ def repeated(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
+def with_first(names: tuple[str, ...], reference: Any) -> tuple[str, ...]:
+    """Return names with one of them first, the reference; as they are where there is none."""
+    if reference is None:
+        return names
+    name = _category("reference", reference)
+    if name not in names:
+        raise BoundsError(f"reference={name!r} must be one of the categories {list(names)}.")
+    return (name, *(other for other in names if other != name))
+
+
+def _refuse_twins(names: Sequence[str]) -> None:
+    """Refuse names that differ in letter case alone, since cells of either case would count as both."""
+    seen: dict[str, str] = {}
+    for name in names:
+        twin = seen.setdefault(name.casefold(), name)
+        if twin != name:
+            raise BoundsError(
+                f"categories has {twin!r} and {name!r}, which differ in letter case alone. If they are one category, "
+                "leave one out; if they are two, declare case='exact'."
+            )
+
+
 def category_name(value: Any) -> str:
-    """Return the name that stands for equal values: of 1, 1.0 and True each one name, of text itself.
+    """Return the name that stands for equal values: of 1, 1.0 and True each one, of text itself, without outer space.
 
     >>> category_name(1), category_name(1.0), category_name(0.5), category_name(True), category_name(" a")
-    ('1', '1', '0.5', 'true', ' a')
+    ('1', '1', '0.5', 'true', 'a')
     """
     if isinstance(value, str):
-        return value
+        return value.strip()
     if value is True or value is False or type(value).__name__ == "bool":  # also numpy's
         return "true" if value else "false"
     exact = _exact(value)
@@ -165,7 +230,7 @@ def column_from_dict(data: Any, number: type[float] = float) -> Column:
     read = {name: readers[name](value) for name, value in fields.items()}
     if kind == "categorical":
         return CategoricalColumn(**read)
-    return NumericColumn(number(read["low"]), number(read["high"]), read["missing"])
+    return NumericColumn(number(read["low"]), number(read["high"]), read["missing"], read["transform"])
 
 
 def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -173,8 +238,19 @@ def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 _FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "numeric": {"low": finite_number, "high": finite_number, "missing": _optional(finite_number)},
-    "categorical": {"categories": tuple_of(text), "unknown": text, "missing": _optional(text), "drop_first": flag},
+    "numeric": {
+        "low": finite_number,
+        "high": finite_number,
+        "missing": _optional(finite_number),
+        "transform": transform_from_list,
+    },
+    "categorical": {
+        "categories": tuple_of(text),
+        "unknown": text,
+        "missing": _optional(text),
+        "drop_first": flag,
+        "case": text,
+    },
 }
 
 
@@ -191,7 +267,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _category(name: str, value: Any) -> str:
-    if isinstance(value, str) and value == "":
+    if isinstance(value, str) and not value.strip():
         raise BoundsError(f"{name} has an empty text; empty cells are declared by missing=...")
     try:
         return category_name(value)

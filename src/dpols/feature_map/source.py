@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Bounds, FileSource, RowSource, TableSource
+from ..data.arrow_stream import made_stream_source
 from ..data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from ..data.memory import real_numbers
 from ..data.source import Array
@@ -24,7 +25,12 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
             raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
         feature_map.check_target(table.target)
         return mapped_files(feature_map, table)
-    if is_source(table) or is_stream(table) or library_of(table) in ("dask", "pyspark"):
+    if is_stream(table):
+        if isinstance(target, str):
+            feature_map.check_target(target)
+        make = partial(mapped_block, feature_map, target)
+        return made_stream_source(table, target, feature_map.names, make)
+    if is_source(table) or library_of(table) in ("dask", "pyspark"):
         raise DataTypeError(
             f"a feature map cannot be applied to rows of type {type(table).__name__}; pass a table in memory, or write "
             "the rows to Parquet files and pass dpols.read(path, target=...)."
@@ -47,7 +53,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
         return TableSource(
             n_rows, feature_map.names, lambda a, b: mapped_block(feature_map, target, _slice(rows, a, b))
         )
-    vector = real_numbers(target, "y")
+    vector = feature_map.fitted_target(real_numbers(target, "y"))
     if vector.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows but y has shape {vector.shape}; it must be ({n_rows},).")
     return TableSource(n_rows, feature_map.names, lambda a, b: (feature_map.transform(_slice(rows, a, b)), vector[a:b]))
@@ -63,7 +69,9 @@ def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
 def mapped_block(feature_map: FeatureMap, target: str | None, block: Any) -> tuple[Array, Array]:
     """Return features and target of a block of raw rows. Pure, and importable where a block is read elsewhere."""
     features = feature_map.transform(block)
-    return features, np.zeros(len(features)) if target is None else numbers(target, raw_column(block, target))
+    if target is None:
+        return features, np.zeros(len(features))
+    return features, feature_map.fitted_target(numbers(target, raw_column(block, target)))
 
 
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:
@@ -89,7 +97,7 @@ def mapped_bounds(feature_map: FeatureMap, bounds: Bounds | None) -> Bounds:
                 "the range of the target is required: pass target=(low, high) to the feature map, of public knowledge."
             )
         return derived
-    if derived.target is not None:
+    if derived.target is not None or feature_map.target_transform:
         raise BoundsError("the target's range is given by bounds and by feature_map; give it once.")
     return replace(derived, target=bounds.target, y_abs=bounds.y_abs)
 

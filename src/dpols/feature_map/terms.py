@@ -1,8 +1,9 @@
-"""Products of columns: their names, their values in a block, and the ranges that follow from the declared ones."""
+"""Products of columns and of functions of them: their names, their values in a block, and the ranges that follow."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,17 @@ from ..data.source import Array
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, whole
 from .columns import CategoricalColumn, Column, NumericColumn
+from .splines import Spline
+from .transforms import (
+    Transform,
+    as_transform,
+    bare,
+    hull,
+    interval_of,
+    label_of,
+    transform_from_list,
+    values_of_transform,
+)
 
 _LARGEST_POWER = 16
 
@@ -32,12 +44,16 @@ class Factor:
         alike the column itself, so that noise does less harm.
     all_levels : bool, optional
         Whether each category gets a column, the first one included; by default what the column's ``drop_first`` says.
+    transform : str, Power, Standardize, Spline, or a list of these, optional
+        Function of a column of numbers that comes before origin and power; by default what the column's ``transform``
+        says, and ``[]`` for the column itself.
     """
 
     column: str
     power: int = 1
     origin: float = 0.0
     all_levels: bool | None = None
+    transform: Any = None
 
 
 Term = tuple[Factor, ...]
@@ -55,14 +71,13 @@ class Output:
 def as_term(given: Any, columns: Mapping[str, Column]) -> Term:
     """Return a term from a column name, a factor, or a sequence of these; a name that is repeated is a power."""
     items = (given,) if isinstance(given, str | Factor) else tuple(given) if isinstance(given, Sequence) else ()
-    merged: dict[tuple[str, float], Factor] = {}
+    merged: dict[tuple[str, float, Transform], Factor] = {}
     for item in items:
         factor = _checked(Factor(item) if isinstance(item, str) else item, columns)
-        key = (factor.column, factor.origin)
-        if key in merged and isinstance(columns[factor.column], CategoricalColumn):
-            raise BoundsError(f"a term has column {factor.column!r} of categories twice; once is enough.")
-        power = factor.power + (merged[key].power if key in merged else 0)
-        merged[key] = Factor(factor.column, power, factor.origin, factor.all_levels)
+        key = (factor.column, factor.origin, factor.transform)
+        if key in merged and (isinstance(columns[factor.column], CategoricalColumn) or spline_of(factor) is not None):
+            raise BoundsError(f"a term has column {factor.column!r} of categories or pieces twice; once is enough.")
+        merged[key] = replace(factor, power=factor.power + (merged[key].power if key in merged else 0))
     if not merged:
         raise BoundsError(f"term {given!r} must be a column name or a sequence of column names.")
     if max(factor.power for factor in merged.values()) > _LARGEST_POWER:
@@ -74,20 +89,25 @@ def output_of(term: Term, columns: Mapping[str, Column]) -> Output:
     """Return what a term gives.
 
     The ranges of categories are chosen so that rows are short. Of k columns at most one is not zero: with the values
-    0 and 1 shifted by 1/k and divided by 1 - 1/k, a row's squared norm is k / (k - 1) at most, and not k.
+    0 and 1 shifted by 1/k and divided by 1 - 1/k, a row's squared norm is k / (k - 1) at most, and not k. Columns of
+    splines are not negative and add up to 1 at most: they lie between such rows, and no norm is larger there.
     """
-    interval, names = (1.0, 1.0), [""]
+    interval, names, pieces = (1.0, 1.0), [""], False
     for factor in term:
         column = columns[factor.column]
-        if isinstance(column, NumericColumn):
-            interval = _times(interval, _power(_shifted(column.interval, factor.origin), factor.power))
-            parts = [_label(factor)]
+        if isinstance(column, CategoricalColumn):
+            parts, pieces = [f"{factor.column}[{level}]" for level in _levels(factor, column)], True
+        elif (spline := spline_of(factor)) is not None:
+            spline.check(transformed_interval(factor, column), label_of(factor.transform[:-1], factor.column))
+            parts = [f"{label_of(factor.transform, factor.column)}[{i}]" for i in range(1, spline.width + 1)]
+            pieces = True
         else:
-            parts = [f"{factor.column}[{level}]" for level in _levels(factor, column)]
+            own = _power(_shifted(transformed_interval(factor, column), factor.origin), factor.power)
+            interval, parts = _times(interval, own), [_label(factor)]
         names = [f"{left}:{right}" if left else right for left, right in product(names, parts)]
     if not all(math.isfinite(end) for end in interval):
         raise BoundsError(f"the range of {names[0]!r} exceeds that of doubles; use smaller powers or tighter ranges.")
-    if not any(isinstance(columns[factor.column], CategoricalColumn) for factor in term):
+    if not pieces:
         return Output(tuple(names), interval, 1.0)
     low, high = min(interval[0], 0.0), max(interval[1], 0.0)
     k = len(names)
@@ -102,8 +122,7 @@ def output_of(term: Term, columns: Mapping[str, Column]) -> Output:
 
 def width_of(term: Term, columns: Mapping[str, Column]) -> int:
     """Return how many columns a term gives."""
-    parts = ((factor, columns[factor.column]) for factor in term)
-    return math.prod(len(_levels(factor, column)) for factor, column in parts if isinstance(column, CategoricalColumn))
+    return math.prod(_width(factor, columns[factor.column]) for factor in term)
 
 
 def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], Array]) -> Array:
@@ -115,7 +134,7 @@ def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], 
     for factor in term:
         column = columns[factor.column]
         if isinstance(column, NumericColumn):
-            part = ((cells(factor.column) - factor.origin) ** factor.power)[:, None]
+            part = _numbers(factor, column, cells(factor.column))
         else:
             codes = cells(factor.column)
             first = len(column.levels) - len(_levels(factor, column))
@@ -133,7 +152,12 @@ def values_of(term: Term, columns: Mapping[str, Column], cells: Callable[[str], 
 def term_to_list(term: Term) -> list[dict[str, Any]]:
     """Return plain data."""
     return [
-        {"column": factor.column, "power": factor.power, "origin": factor.origin}
+        {
+            "column": factor.column,
+            "power": factor.power,
+            "origin": factor.origin,
+            "transform": [step.to_list() for step in factor.transform],
+        }
         if factor.all_levels is None
         else {"column": factor.column, "all_levels": factor.all_levels}
         for factor in term
@@ -145,9 +169,21 @@ def factor_from_dict(data: Any) -> Factor:
     fields = mapping(data)
     if set(fields) == {"column", "all_levels"}:
         return Factor(text(fields["column"]), all_levels=flag(fields["all_levels"]))
-    if set(fields) != {"column", "power", "origin"}:
-        raise ValueError("a factor has the fields column, power and origin, or column and all_levels")
-    return Factor(text(fields["column"]), whole(fields["power"]), finite_number(fields["origin"]))
+    if set(fields) != {"column", "power", "origin", "transform"}:
+        raise ValueError("a factor has the fields column, power, origin and transform, or column and all_levels")
+    transform = transform_from_list(fields["transform"])
+    return Factor(text(fields["column"]), whole(fields["power"]), finite_number(fields["origin"]), transform=transform)
+
+
+def spline_of(factor: Factor) -> Spline | None:
+    """Return the spline that a checked factor ends with, if it does."""
+    last = factor.transform[-1] if factor.transform else None
+    return last if isinstance(last, Spline) else None
+
+
+def transformed_interval(factor: Factor, column: NumericColumn) -> Interval:
+    """Return the range of a column of numbers after its transform."""
+    return interval_of(factor.transform or (), column.interval, factor.column)
 
 
 def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
@@ -157,8 +193,8 @@ def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
         raise BoundsError(f"a term has column {factor.column!r}, which is not declared; declared are {list(columns)}.")
     column = columns[factor.column]
     if isinstance(column, CategoricalColumn):
-        if factor.power != 1 or factor.origin != 0.0:
-            raise BoundsError(f"column {factor.column!r} holds categories; it has no powers.")
+        if factor.power != 1 or factor.origin != 0.0 or factor.transform:
+            raise BoundsError(f"column {factor.column!r} holds categories; it has no powers and no transforms.")
         full = not column.drop_first if factor.all_levels is None else factor.all_levels
         return Factor(factor.column, all_levels=full)
     if factor.all_levels is not None:
@@ -167,33 +203,62 @@ def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
         raise BoundsError(f"power={factor.power!r} of column {factor.column!r} must be a positive whole number.")
     if not math.isfinite(factor.origin):
         raise BoundsError(f"origin={factor.origin!r} of column {factor.column!r} must be finite.")
-    return Factor(factor.column, factor.power, as_float(factor.origin))
+    transform = column.transform if factor.transform is None else as_transform(factor.transform)
+    checked = Factor(factor.column, factor.power, as_float(factor.origin), transform=transform)
+    if spline_of(checked) is not None and (factor.power != 1 or factor.origin != 0.0):
+        raise BoundsError(f"column {factor.column!r} is a spline, whose pieces have no powers and no origin.")
+    return checked
 
 
 def _levels(factor: Factor, column: CategoricalColumn) -> tuple[str, ...]:
     return column.levels if factor.all_levels else column.levels[1:]
 
 
+def _width(factor: Factor, column: Column) -> int:
+    if isinstance(column, CategoricalColumn):
+        return len(_levels(factor, column))
+    spline = spline_of(factor)
+    return 1 if spline is None else spline.width
+
+
+def _numbers(factor: Factor, column: NumericColumn, x: Array) -> Array:
+    """Return the columns that a factor gives of a column's clipped numbers."""
+    values = values_of_transform(factor.transform, x)
+    spline = spline_of(factor)
+    if spline is not None:
+        return spline.columns(values, transformed_interval(factor, column))
+    return np.asarray((values - factor.origin) ** factor.power)[:, None]
+
+
 def _label(factor: Factor) -> str:
-    name = factor.column
+    name = label_of(factor.transform, factor.column)
     if factor.origin:
-        name = f"({name} {'-' if factor.origin > 0 else '+'} {abs(factor.origin):g})"
+        name = f"({bare(name)} {'-' if factor.origin > 0 else '+'} {abs(factor.origin):g})"
     return name if factor.power == 1 else f"{name}^{factor.power}"
 
 
 def _shifted(interval: Interval, origin: float) -> Interval:
-    return interval[0] - origin, interval[1] - origin
+    if origin == 0.0:
+        return interval
+    number = float(origin)
+    return hull([(lambda end: end - number, end) for end in interval], lambda end: end - Fraction(number))
 
 
 def _times(a: Interval, b: Interval) -> Interval:
-    corners = [x * y for x, y in product(a, b)]
-    return min(corners), max(corners)
+    """Return the range of a product, rounded outwards."""
+    if a == (1.0, 1.0):
+        return b
+    corners = [_corner(x, float(y)) for x, y in product(a, b)]
+    return min(low for low, _ in corners), max(high for _, high in corners)
+
+
+def _corner(x: float, y: float) -> Interval:
+    return hull([(lambda end: end * y, x)] * 2, lambda end: end * Fraction(y))
 
 
 def _power(interval: Interval, power: int) -> Interval:
-    try:
-        low, high = sorted(end**power for end in interval)
-    except OverflowError:
-        return -math.inf, math.inf
+    if power == 1:
+        return interval
+    low, high = hull([(lambda end: end**power, end) for end in interval], lambda end: end**power)
     inside = power % 2 == 0 and interval[0] < 0.0 < interval[1]
     return (0.0 if inside else low), high

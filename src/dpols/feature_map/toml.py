@@ -1,10 +1,12 @@
 """A feature map in TOML: what a person declares of a table, in one file.
 
-``[target]`` has ``low`` and ``high``, and the ``name`` of the column that they are of. Each ``[features.NAME]`` has
-either ``low`` and ``high``, and as far as wanted ``missing``, ``degree`` and ``centre``; or ``categories``, and as far
-as wanted ``unknown``, ``missing`` and ``drop_first``. ``interactions``, above all tables, lists products as lists of
-column names. Powers and products are those of a column minus its centre, by default the middle of its range: they are
-then less alike the column itself, and noise does less harm.
+``[target]`` has ``low`` and ``high``, the ``name`` of the column that they are of, and as far as wanted ``transform``.
+Each ``[features.NAME]`` has either ``low`` and ``high``, and as far as wanted ``missing``, ``transform``, ``degree``
+and ``centre``; or ``categories``, and as far as wanted ``unknown``, ``missing``, ``drop_first``, ``reference`` and
+``case``. ``transform`` is a name such as "log", a table such as { power = 0.5 }, { centre = 40, scale = 10 } or
+{ knots = [30, 50] }, or a list of these. ``interactions``, above all tables, lists products as lists of column names.
+Powers and products are those of a column, transformed if it is, minus its centre, by default the middle of its range:
+they are then less alike the column itself, and noise does less harm.
 """
 
 import json
@@ -17,9 +19,10 @@ from ..errors import BoundsError
 from .columns import CategoricalColumn, Column, NumericColumn
 from .mapping import FeatureMap
 from .terms import Factor
+from .transforms import as_transform, interval_of
 
-_ARITHMETIC = ("low", "high", "missing", "degree", "centre")
-_CATEGORICAL = ("categories", "unknown", "missing", "drop_first")
+_ARITHMETIC = ("low", "high", "missing", "transform", "degree", "centre")
+_CATEGORICAL = ("categories", "unknown", "missing", "drop_first", "reference", "case")
 
 
 def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
@@ -33,16 +36,16 @@ def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
         raise BoundsError(
             "has no feature; give each feature to use a table [features.NAME] with low and high, or with categories."
         )
-    target, target_name = _target(document.get("target"))
+    target, target_name, transform = _target(document.get("target"))
     columns = {name: _column(f"features.{toml_key(name)}", table) for name, table in features.items()}
-    centres = {name: _centre(f"features.{toml_key(name)}", table) for name, table in features.items()}
+    centres = {name: _centre(name, table, columns[name]) for name, table in features.items()}
     terms: list[Any] = list(columns)
     for name, table in features.items():
         for power in range(2, _degree(f"features.{toml_key(name)}", table) + 1):
             terms.append(Factor(name, power, centres[name]))
     for product in _interactions(document.get("interactions", []), columns):
         terms.append([Factor(name, origin=centres[name]) for name in product])
-    return FeatureMap(columns, terms, target, target_name)
+    return FeatureMap(columns, terms, target, target_name, target_transform=transform)
 
 
 def toml_key(name: str) -> str:
@@ -59,15 +62,18 @@ def one_line(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _target(table: Any) -> tuple[tuple[float, float] | None, str | None]:
-    """Return range and name of the target; a formula may name a feature instead."""
+def _target(table: Any) -> tuple[tuple[float, float] | None, str | None, Any]:
+    """Return range, name and transform of the target; a formula may name a feature instead."""
     if table is None:
-        return None, None
-    limits = _limits("target", table, ("name", "low", "high"))
+        return None, None, None
+    limits = _limits("target", table, ("name", "low", "high", "transform"))
     name = table.get("name")
     if name is not None and not isinstance(name, str):
         raise BoundsError("[target] has a name that is no text; it must be the name of the column to predict.")
-    return limits, name
+    try:
+        return limits, name, as_transform(table.get("transform"))
+    except BoundsError as error:
+        raise BoundsError(f"[target]: {error}") from None
 
 
 def _column(where: str, table: Any) -> Column:
@@ -76,7 +82,7 @@ def _column(where: str, table: Any) -> Column:
             _only(where, table, _CATEGORICAL)
             return CategoricalColumn(**table)
         low, high = _limits(where, table, _ARITHMETIC)
-        return NumericColumn(low, high, table.get("missing"))
+        return NumericColumn(low, high, table.get("missing"), table.get("transform"))
     except BoundsError as error:
         text = str(error)
         raise BoundsError(text if text.startswith("[") or "no table" in text else f"[{where}]: {text}") from None
@@ -132,11 +138,12 @@ def _degree(where: str, table: dict[str, Any]) -> int:
     return degree
 
 
-def _centre(where: str, table: dict[str, Any]) -> float:
+def _centre(name: str, table: dict[str, Any], column: Column) -> float:
     """Return what powers and products are taken from: by default the middle of the range."""
-    if "categories" in table:
+    if not isinstance(column, NumericColumn) or column.pieces is not None:
         return 0.0
-    return _number(where, "centre", table.get("centre", 0.5 * table["low"] + 0.5 * table["high"]))
+    low, high = interval_of(column.steps, column.interval, name)
+    return _number(f"features.{toml_key(name)}", "centre", table.get("centre", 0.5 * low + 0.5 * high))
 
 
 def _interactions(given: Any, columns: Mapping[str, Column]) -> list[list[str]]:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..algorithms import Algorithm, StagedPlan, algorithm
+from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
+from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
-from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError
+from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError, WeakGuaranteeWarning
 from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
+from ..privacy.cautions import cautions_on
 from ..privacy.certificate import certify
 from ..privacy.checks import one_of
 from ..side_releases.alongside import joint_planned_epsilon
@@ -36,6 +38,7 @@ class Prepared:
     bounds: Bounds | PaidBounds
     beside: SidePlan  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
+    limits: Limits | None = None  # on the slopes
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -46,6 +49,9 @@ class Prepared:
 def prepare(request: Request, source: RowSource) -> Prepared:
     """Settle every public number of a fit; whatever can be refused is refused here."""
     budget = request.budget(source.n_rows)
+    for caution in cautions_on(budget, source.n_rows):
+        if caution.startswith("CAUTION: delta"):
+            warn_user(caution.removeprefix("CAUTION: "), WeakGuaranteeWarning)
     try:
         return _prepared(request, source, budget)
     except CalibrationError as error:  # which may name but a part of the budget, that nobody gave
@@ -53,7 +59,7 @@ def prepare(request: Request, source: RowSource) -> Prepared:
 
 
 def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Prepared:
-    method = algorithm(request.method)
+    method = algorithm(request.method_in_use)
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)
@@ -65,10 +71,19 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in planned.method.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
     arithmetic = _arithmetic(request, n_coordinates)
-    prepared = Prepared(request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source)
+    limits = None if request.constraints is None else request.constraints.limits(_feature_names(request, source))
+    prepared = Prepared(
+        request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source, limits
+    )
     if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
         certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
     return prepared
+
+
+def _feature_names(request: Request, source: RowSource) -> list[str]:
+    if request.feature_map is not None:
+        return list(request.feature_map.names)
+    return [f"x{i}" for i in range(source.n_features)] if source.columns is None else [str(c) for c in source.columns]
 
 
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
@@ -93,6 +108,21 @@ def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:
     return "float"
 
 
+def _options(request: Request, method: Algorithm) -> dict[str, Any]:
+    """Return the method's options; standard errors are clustered where rows belong to units."""
+    options = dict(request.options or {})
+    if method.name != with_intervals("whitened"):
+        return options
+    units = request.unit is not None
+    found = options.setdefault("cov_type", "cluster" if units else "HC1")
+    if found == ("HC1" if units else "cluster"):
+        remedy = "leave it out, or use nonrobust with target='data'" if units else "give unit, or leave it out"
+        raise ParameterError(
+            f"cov_type={found!r} {'does not go with' if units else 'needs'} units of several rows; {remedy}."
+        )
+    return options
+
+
 def _plan(
     request: Request,
     method: Algorithm,
@@ -104,7 +134,7 @@ def _plan(
     """Plan the method and what is released beside it, within the budget."""
     if not isinstance(request.options, Mapping | None):
         raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
-    options = dict(request.options or {})
+    options = _options(request, method)
     whole = budget.for_zero_out(relation)
     try:
         plan = plan_fit(
@@ -114,7 +144,6 @@ def _plan(
             n_features=source.n_features + bool(request.fit_intercept),
             bounds=bounds.releases(whole, source.n_features) if isinstance(bounds, PaidBounds) else (),
             counts=count_release(whole) if request.count_clipped else None,
-            inference_share=request.inference_share,
             accounting=request.accounting,
             **options,
         )

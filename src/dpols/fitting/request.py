@@ -1,10 +1,10 @@
 """What a user asks of a fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..algorithms import algorithm
-from ..algorithms.options import share as checked_share
+from ..algorithms import ALGORITHMS, algorithm, with_intervals
+from ..constraints import Constraints
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
 from ..families import FamilyName
@@ -12,7 +12,7 @@ from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
-from ..side_releases import one_step
+from ..report.outcome import NO_INTERVALS
 from ..side_releases.paid_bounds import PaidBounds
 
 
@@ -30,11 +30,13 @@ class Request:
     accounting: str = "exact"
     neighbours: str = "zero-out"
     options: Any = None
+    constraints: Constraints | None = None
     bad_rows: str = "raise"
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
     count_clipped: bool = False
-    inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+    inference: bool = False  # whether to fit by the method that has intervals
+    target_name: str | None = None  # the dependent variable, where it has a name
     family: FamilyName = "gaussian"
     assumed_public: tuple[str, ...] = ()  # what else the fit takes for public, for its report
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
@@ -42,7 +44,9 @@ class Request:
     def __post_init__(self) -> None:
         one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
-        if (family := algorithm(self.method).family) != self.family:
+        if not isinstance(self.inference, bool):
+            raise ParameterError(f"inference={self.inference!r} must be True or False.")
+        if (family := algorithm(self.method_in_use).family) != self.family:
             raise ParameterError(
                 f"method={self.method!r} is for outcomes of family {family!r}, and this estimator is for "
                 f"{self.family!r}; there is one estimator for each family."
@@ -51,13 +55,27 @@ class Request:
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
             )
+        if self.constraints is not None:
+            self._check_constraints()
+
+    def _check_constraints(self) -> None:
+        if not isinstance(self.constraints, Constraints):
+            raise ParameterError(
+                f"constraints={self.constraints!r} must be a dpols.Constraints, for instance Constraints(lower=0)."
+            )
+        if not algorithm(self.method).takes_constraints:
+            names = ", ".join(sorted(name for name, row in ALGORITHMS.items() if row.takes_constraints))
+            raise ParameterError(
+                f"method {self.method!r} takes no constraints, as it releases no curvature of the squared error; "
+                f"use one of {names}."
+            )
+        if self.inference:
+            raise ParameterError(f"inference cannot go with constraints. {NO_INTERVALS} Leave out one of the two.")
 
     @property
-    def inference_share(self) -> float | None:
-        """Share of the squared budget that is spent on intervals; None for none."""
-        if isinstance(self.inference, bool):
-            return one_step.DEFAULT_SHARE if self.inference else None
-        return checked_share("inference", self.inference)
+    def method_in_use(self) -> str:
+        """The method that fits: with inference, the one that has intervals."""
+        return with_intervals(self.method) if self.inference else self.method
 
     def budget(self, n_rows: int) -> PrivacyBudget:
         """Return the budget for a table of that many rows."""
@@ -86,7 +104,7 @@ class Request:
     def _declared_bounds(self) -> Bounds | PaidBounds:
         if self.feature_map is not None:
             if isinstance(self.bounds, PaidBounds):
-                raise BoundsError("PaidBounds cannot go with a feature_map, whose ranges are those of the features.")
+                return _paid_within(self.bounds, self.feature_map)
             return mapped_bounds(self.feature_map, self.bounds)
         if self.bounds is None:
             raise BoundsError(
@@ -96,3 +114,12 @@ class Request:
         if not isinstance(self.bounds, Bounds | PaidBounds):
             raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
+
+
+def _paid_within(paid: PaidBounds, feature_map: FeatureMap) -> PaidBounds:
+    """Return bounds to be paid for, within those that a feature map declares; its categories have theirs already."""
+    if paid.features is not None:
+        raise BoundsError("PaidBounds has limits of features, but these come from feature_map; give them there only.")
+    outer = feature_map.bounds()
+    target = paid.target if outer.target is None else outer.target
+    return replace(paid, features=outer.features, target=target, known=tuple(feature_map.categories))

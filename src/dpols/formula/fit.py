@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 from ..data import Bounds, read
 from ..data.kinds import is_source
 from ..errors import ParameterError
-from ..estimators import PrivateLinearRegression, PrivateRegression
+from ..estimators import PrivateLinearRegression
 from ..feature_map import FeatureMap
 from ..generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
+from ..private_regression import PrivateRegression, Progress
 from .translation import translated
 
 Model = TypeVar("Model", bound=PrivateRegression)
@@ -22,6 +23,7 @@ def ols(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    progress: Progress = None,
     **parameters: Any,
 ) -> PrivateLinearRegression:
     """Fit a private regression that a formula describes, and return it.
@@ -40,6 +42,8 @@ def ols(
         map, which can also declare levels and what stands for empty cells, the columns and the target are used. A
         target that has a range among the features, under its own name, has that one, so that bounds do for formulas
         with different targets; ``target`` is that of others, or only of the ``target_name`` of a feature map.
+    progress : bool or callable, optional
+        Whether to show how far the fit is, as for ``PrivateLinearRegression.fit``.
     **parameters
         Further parameters of ``PrivateLinearRegression``.
 
@@ -52,7 +56,7 @@ def ols(
     >>> model.feature_map_.names, model.coef_.round().tolist()
     (('x', 'c[b]'), [1.0, 5.0])
     """
-    return _fitted(PrivateLinearRegression, formula, data, epsilon, delta, bounds, parameters)
+    return _fitted(PrivateLinearRegression, formula, data, epsilon, delta, bounds, progress, parameters)
 
 
 def logit(
@@ -62,6 +66,7 @@ def logit(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    progress: Progress = None,
     **parameters: Any,
 ) -> PrivateLogisticRegression:
     """Fit a private logistic regression that a formula describes, and return it.
@@ -77,7 +82,7 @@ def logit(
     >>> model.predict(rows[["x", "hour"]].head(7)).tolist()
     ['no', 'no', 'no', 'no', 'yes', 'yes', 'yes']
     """
-    return _fitted(PrivateLogisticRegression, formula, data, epsilon, delta, bounds, parameters)
+    return _fitted(PrivateLogisticRegression, formula, data, epsilon, delta, bounds, progress, parameters)
 
 
 def poisson(
@@ -87,10 +92,11 @@ def poisson(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    progress: Progress = None,
     **parameters: Any,
 ) -> PrivatePoissonRegressor:
     """Fit a private Poisson regression that a formula describes, and return it; as ``ols``, for a count."""
-    return _fitted(PrivatePoissonRegressor, formula, data, epsilon, delta, bounds, parameters)
+    return _fitted(PrivatePoissonRegressor, formula, data, epsilon, delta, bounds, progress, parameters)
 
 
 def _fitted(
@@ -100,6 +106,7 @@ def _fitted(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    progress: Progress,
     parameters: dict[str, Any],
 ) -> Model:
     clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
@@ -118,10 +125,10 @@ def _fitted(
     if isinstance(data, str | os.PathLike):
         data = read(data, made.target, made.feature_map.raw_columns)
     if not is_source(data):
-        return model.fit(data, made.target)
+        return model.fit(data, made.target, progress=progress)
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
-    return model.fit(data)
+    return model.fit(data, progress=progress)
 
 
 def with_outcome(family: str, bounds: Bounds | FeatureMap) -> Bounds | FeatureMap:

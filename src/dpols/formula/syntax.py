@@ -20,8 +20,8 @@ from typing import Any
 from ..errors import ParameterError
 
 KNOWN = (
-    "a formula may have column names, products such as a:b and a*b, I(a**2), I((a - 5)**2), poly(a, 2, raw=True) and "
-    "C(a, levels=[...])"
+    "a formula may have column names, products such as a:b and a*b, I(a**2), I((a - 5)**2), poly(a, 2, raw=True), "
+    "log(a), log1p(a), sqrt(a), exp(a), scale(a, center=40, scale=10), bs(a, knots=[...]) and C(a, levels=[...])"
 )
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
@@ -104,7 +104,12 @@ class Sides:
 
 def parsed(formula: Any) -> Sides:
     """Return the tree of a formula."""
-    if not isinstance(formula, str) or "~" not in formula:
+    if not isinstance(formula, str):  # it may hold rows, and is not quoted
+        raise ParameterError(
+            f"formula is of type {type(formula).__name__}; the formula comes first, and then the table, as in "
+            'dpols.ols("income ~ age + hours", table, ...).'
+        )
+    if "~" not in formula:
         raise ParameterError(f'formula={formula!r} must be a text such as "income ~ age + hours".')
     reader = _Reader(formula)
     if reader.sees("~"):

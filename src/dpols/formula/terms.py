@@ -3,8 +3,8 @@
 ``+`` joins terms and ``-`` takes them away, ``a:b`` is a product, ``a*b`` is a + b + a:b, ``a/b`` is a + a:b, and
 ``(a + b)**2`` has the terms and all products of two different ones. A column stands once in a product, as in R, so that
 a power is written ``I(a**2)``; a formula that multiplies a single term by itself is refused, as its author expects a
-square. Only products of powers of columns, ``C(...)`` and raw ``poly(...)`` are understood, since only of these the
-ranges follow from those of the columns.
+square. Only products of columns and of functions of one column by public constants, ``C(...)``, raw ``poly(...)`` and
+``bs(...)`` are understood, since only of these the ranges follow from those of the columns.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +16,8 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..feature_map import CategoricalColumn, Factor, NumericColumn
+from ..feature_map.transforms import Power
+from .functions import chain_of, is_spline, refusal_of, spline_of
 from .syntax import KNOWN, Call, Listed, Name, Node, Number, Operation, Sum, Text
 
 _MOST_PRODUCTS = 100_000
@@ -44,17 +46,25 @@ Terms = dict[frozenset[Part], Term]  # in the order of the formula, and each onc
 Columns = Mapping[str, NumericColumn | CategoricalColumn]
 
 
-def levels_of(call: Call) -> tuple[str, tuple[Any, ...]]:
-    """Return the column of a ``C(...)``, and the levels that it lists, if any."""
-    match call:
-        case Call(arguments=(Name(name),), named=()):
-            return name, ()
-        case Call(arguments=(Name(name),), named=(("levels", listed),)):
-            levels = tuple(map(_level, listed.items)) if isinstance(listed, Listed) else ()
-            if not levels or None in levels:
-                raise ParameterError(f"the formula has {call.text!r}; levels must be a list of texts or numbers.")
-            return name, levels
-    raise ParameterError(f"the formula has {call.text!r}; write C(COLUMN, levels=[...]) with the public levels.")
+def levels_of(call: Call) -> tuple[str, tuple[Any, ...], Any]:
+    """Return the column of a ``C(...)``, the levels that it lists, if any, and the one to compare with, if any."""
+    named = dict(call.named)
+    name = call.arguments[0] if len(call.arguments) == 1 else None
+    if not isinstance(name, Name) or set(named) - {"levels", "ref"} or len(named) < len(call.named):
+        raise ParameterError(
+            f"the formula has {call.text!r}; write C(COLUMN, levels=[...], ref=...) with the public levels and, as far "
+            "as wanted, the one that others are compared with."
+        )
+    listed = named.get("levels")
+    levels: tuple[Any, ...] = ()
+    if listed is not None:
+        levels = tuple(map(_level, listed.items)) if isinstance(listed, Listed) else ()
+        if not levels or None in levels:
+            raise ParameterError(f"the formula has {call.text!r}; levels must be a list of texts or numbers.")
+    reference = _level(named["ref"]) if "ref" in named else None
+    if "ref" in named and reference is None:
+        raise ParameterError(f"the formula has {call.text!r}; ref must be one of the levels, a text or a number.")
+    return name.name, levels, reference
 
 
 def calls_of(tree: Any) -> Iterable[Call]:
@@ -232,13 +242,18 @@ def _part(node: Node, columns: Columns) -> Part:
             return Part(category=levels_of(node)[0], text=node.text)
         case Call(function="poly"):
             return _polynomial(node, columns)
-        case Call(function="I"):
+        case Call() if is_spline(node):
+            name, steps = spline_of(node)
+            pieces = (Factor(name, transform=steps),)
+            _require_numbers(pieces, columns, node.text)
+            return Part((pieces,), text=node.text)
+        case Call():
             text = node.text
         case _:
-            raise _no_range(getattr(node, "text", ""))
-    factors = tuple(_factors(node, text))
+            raise _no_range(node)
+    factors = tuple(_factors(node, node))
     first = factors[0].column
-    if factors == (Factor(first),) and isinstance(columns.get(first), CategoricalColumn):
+    if factors == (Factor(first, transform=()),) and isinstance(columns.get(first), CategoricalColumn):
         return Part(category=first, text=text)
     _require_numbers(factors, columns, text)
     return Part((factors,), text=text)
@@ -259,30 +274,38 @@ def _polynomial(call: Call, columns: Columns) -> Part:
             f"the formula has {call.text!r}; write poly(COLUMN, DEGREE, raw=True) with a degree up to "
             f"{_LARGEST_DEGREE}."
         )
-    powers = tuple((Factor(column.name, power),) for power in range(1, degree + 1))
+    powers = tuple((Factor(column.name, power, transform=()),) for power in range(1, degree + 1))
     _require_numbers(powers[0], columns, call.text)
     return Part(powers, text=call.text)
 
 
-def _factors(node: Node, text: str) -> list[Factor]:
-    """Return the factors of a product of powers of columns, each minus a constant or not."""
+def _factors(node: Node, whole: Node) -> list[Factor]:
+    """Return the factors of a product of powers of columns, or of functions of them, each minus a constant or not."""
     match node:
         case Call(function="I" | "", arguments=(inner,), named=()):
-            return _factors(inner, text)
-        case Name(name):
-            return [Factor(name)]
-        case Sum(parts=(("+", Name(name)), (sign, Number(digits)))):
-            return [Factor(name, origin=float(digits) if sign == "-" else -float(digits))]
+            return _factors(inner, whole)
+        case Sum(parts=(("+", inner), (sign, Number(digits)))) if (chain := chain_of(inner)) is not None:
+            origin = float(digits) if sign == "-" else -float(digits)
+            return [Factor(chain[0], origin=origin, transform=chain[1])]
         case Operation(sign="**", left=base, right=exponent):
             power = _whole(exponent)
             if power is not None and 1 <= power <= _LARGEST_POWER:
-                return [replace(factor, power=factor.power * power) for factor in _factors(base, text)]
+                return [replace(factor, power=factor.power * power) for factor in _factors(base, whole)]
+    if (chain := chain_of(node)) is not None:
+        return [Factor(chain[0], transform=chain[1])]
+    match node:
         case Operation(sign="*", left=left, right=right):
-            return [*_factors(left, text), *_factors(right, text)]
-    raise _no_range(text)
+            return [*_factors(left, whole), *_factors(right, whole)]
+        case Operation(sign="/", left=left, right=right) if (chain := chain_of(right)) is not None:
+            return [*_factors(left, whole), Factor(chain[0], transform=(*chain[1], Power(-1.0)))]
+    raise _no_range(whole)
 
 
-def _no_range(text: str) -> ParameterError:
+def _no_range(node: Node) -> ParameterError:
+    for call in calls_of(node):
+        if (refusal := refusal_of(call)) is not None:
+            return refusal
+    text = getattr(node, "text", "")
     return ParameterError(f"the formula has {text!r}, whose range does not follow from those of its columns; {KNOWN}.")
 
 

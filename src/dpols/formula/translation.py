@@ -1,7 +1,7 @@
 """Formulas as feature maps: what is on the right of ``~`` becomes terms, by public ranges and levels alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any, cast
@@ -10,7 +10,9 @@ from ..data import Bounds
 from ..data.bounds import Interval
 from ..errors import BoundsError, ParameterError
 from ..feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
-from .syntax import Name, Node, Sides, parsed
+from ..feature_map.transforms import Transform, label_of
+from .functions import Chain, chain_of
+from .syntax import Node, Sides, parsed
 from .terms import Term, calls_of, coded, levels_of, require_few, terms_and_intercept
 
 Column = NumericColumn | CategoricalColumn
@@ -32,7 +34,7 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     target that has a range under its own name, among the features, has that one.
     """
     sides = parsed(formula)
-    target = _target(sides)
+    target, transform = _target(sides)
     columns = _columns(declared)
     target_range = _target_range(declared, columns, target)
     try:
@@ -41,6 +43,7 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     except RecursionError:
         raise ParameterError(f"formula={formula!r} cannot be read: it is nested too deeply.") from None
     products = _products(coded(terms, intercept))
+    _require_declared_transforms(declared, products, target, transform)
     used = [factor.column for factors in products for factor in factors]
     for name in used:
         if name not in columns:
@@ -53,18 +56,46 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     if not products:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
     kept = {name: column for name, column in columns.items() if name in used}
-    return Translated(target, FeatureMap(kept, products, target_range, target), intercept)
+    made = FeatureMap(kept, products, target_range, target, " ".join(formula.split()), transform)
+    return Translated(target, made, intercept)
 
 
 def target_of(formula: str) -> str:
-    """Return the name on the left of ``~``."""
-    return _target(parsed(formula))
+    """Return the name of the column on the left of ``~``."""
+    return _target(parsed(formula))[0]
 
 
-def _target(sides: Sides) -> str:
-    if not isinstance(sides.left, Name):
-        raise ParameterError(f"formula={sides.text!r} must have the name of one column on the left of ~.")
-    return sides.left.name
+def _target(sides: Sides) -> Chain:
+    """Return the column on the left, and what is fitted in its place."""
+    chain = chain_of(sides.left)
+    if chain is None:
+        raise ParameterError(
+            f"formula={sides.text!r} must have the name of one column on the left of ~, or a function of one such as "
+            "log(pay)."
+        )
+    return chain
+
+
+def _require_declared_transforms(
+    declared: Any, products: Sequence[Sequence[Factor]], target: str, transform: Transform
+) -> None:
+    """Refuse a formula that leaves out a declared transform, since it is not clear which of them is meant."""
+    if not isinstance(declared, FeatureMap):
+        return
+    plain = {factor.column for factors in products for factor in factors if not factor.transform}
+    transforms = {
+        name: column.steps
+        for name, column in declared.columns.items()
+        if isinstance(column, NumericColumn) and name in plain
+    }
+    if not transform and declared.target_name in (None, target):
+        transforms[target] = declared.target_transform
+    for name, steps in transforms.items():
+        if steps:
+            raise BoundsError(
+                f"the formula has {name!r}, which is declared as {label_of(steps, name)}; write the function in the "
+                "formula, which says all of what is fitted, or leave out the transform where the column is declared."
+            )
 
 
 def _products(terms: Sequence[Term]) -> list[list[Factor]]:
@@ -106,10 +137,19 @@ def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> In
 def _declare_levels(columns: dict[str, Column], node: Node) -> None:
     """Note the levels that a formula lists; they must be those that were declared, where some were."""
     known = {name for name, column in columns.items() if isinstance(column, CategoricalColumn)}
+    references: dict[str, set[Any]] = {}
     for call in calls_of(node):
         if call.function == "C":
-            name, levels = levels_of(call)
+            name, levels, reference = levels_of(call)
             _declare(columns, name, levels, "in the bounds" if name in known else "in another of its C(...)")
+            if reference is not None:
+                references.setdefault(name, set()).add(reference)
+    for name, chosen in references.items():
+        column = columns[name]
+        assert isinstance(column, CategoricalColumn)
+        if len(chosen) > 1:
+            raise ParameterError(f"the formula compares {name!r} with {sorted(map(repr, chosen))}; give one ref.")
+        columns[name] = replace(column, reference=chosen.pop())
 
 
 def _declare(columns: dict[str, Column], name: str, levels: Sequence[Any], elsewhere: str) -> None:

@@ -79,7 +79,10 @@ def delta_from_rule(rule: str, n_rows: int) -> float:
     """
     match = re.fullmatch(r"\s*+1\s*+/\s*+n\s*+(?:(?:\^|\*\*)\s*+(\d+(?:\.\d+)?))?\s*+", rule)
     if match is None:
-        raise ParameterError(f'delta={rule!r} must be a number or a rule such as "1/n^2" of the number of rows n.')
+        raise ParameterError(
+            f'delta={rule!r} must be a number, without quotation marks, or a rule such as "1/n^2" of the number of '
+            "rows n."
+        )
     delta: float = float(n_rows) ** -float(match.group(1) or 1.0)
     if not 0.0 < delta < 1.0:
         raise ParameterError(

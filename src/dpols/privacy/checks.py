@@ -11,7 +11,8 @@ from ..errors import ParameterError
 def real(name: str, value: object) -> float:
     """Return ``value`` as a float if it is a real number other than nan; bools and strings are not numbers."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name}={value!r} must be a number.")
+        remedy = ", without quotation marks" if isinstance(value, str) else ""
+        raise ParameterError(f"{name}={value!r} must be a number{remedy}.")
     try:
         number = float(value)
     except OverflowError:

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 NOISE_MEANING = (
     "The standard deviation of the privacy noise covers only the noise that passes through the fit. It ignores the "
     "noise in the released curvature, the bias of regularisation and clipped rows, so the true error can be several "
-    "times larger, above all for skewed targets. A fit with inference gives intervals."
+    "times larger, above all for skewed targets."
 )
+NO_INTERVALS = (
+    "No intervals: the coefficients are kept within constraints. Where a limit is met, the error of a coefficient is "
+    "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
+)
+CONSTRAINED_NOISE = (
+    "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
+    "far they are off."
+)
+ASK_FOR_INTERVALS = " A fit with inference gives intervals."
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )
@@ -34,13 +43,14 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """A coefficient without the fit's regularisation, with its standard error and 95% interval; None where unknown."""
+    """A coefficient with its standard error and 95% interval; None where unknown."""
 
     name: str
     value: float
     stderr: float | None
     lower: float | None
     upper: float | None
+    privacy_stderr: float | None  # the part of the standard error that is privacy noise
 
     def describe(self) -> tuple[str, str, str]:
         """Return estimate, standard error and interval as text."""

@@ -1,7 +1,8 @@
 """Rows in files: read again in every pass, block by block, and never held as a whole."""
 
+from .dialect import Dialect
 from .progress import Progress
-from .reading import FileSource, column_types, read
+from .reading import FileSource, column_types, read, table_in_memory
 from .task import FileTask, Stamp
 
-__all__ = ["FileSource", "FileTask", "Progress", "Stamp", "column_types", "read"]
+__all__ = ["Dialect", "FileSource", "FileTask", "Progress", "Stamp", "column_types", "read", "table_in_memory"]

@@ -6,7 +6,8 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ...errors import DataError
-from . import csv, ipc, npy, parquet
+from . import csv, excel, ipc, npy, parquet, stata
+from .compression import COMPRESSED, inner_suffix
 from .task import Header, Part, Stamp
 
 
@@ -29,22 +30,55 @@ class Format(Protocol):
         """
 
 
-_MODULES: dict[str, ModuleType] = {"parquet": parquet, "csv": csv, "arrow": ipc, "npy": npy}
+_MODULES: dict[str, ModuleType] = {
+    "parquet": parquet,
+    "csv": csv,
+    "arrow": ipc,
+    "npy": npy,
+    "excel": excel,
+    "stata": stata,
+}
 FORMATS: dict[str, Format] = _MODULES  # type: ignore[assignment]
 _SUFFIXES = {
     ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".feather": "arrow",
     ".arrow": "arrow",
     ".ipc": "arrow",
     ".npy": "npy",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xlsb": "excel",
+    ".xls": "excel",
+    ".ods": "excel",
+    ".dta": "stata",
+}
+_REMEDIES = {
+    ".sav": "Write it as Parquet, in Python by pandas.read_spss(path).to_parquet('data.parquet').",
+    ".sas7bdat": "Write it as Parquet, in Python by pandas.read_sas(path).to_parquet('data.parquet').",
+    ".rds": "Write it as Parquet, in R by arrow::write_parquet(readRDS(path), 'data.parquet').",
+    ".rdata": "Write the table as Parquet, in R by load(path) and arrow::write_parquet(table, 'data.parquet').",
+    ".json": "Write it as Parquet, in Python by pandas.read_json(path).to_parquet('data.parquet').",
+    ".zip": "Unpack it first.",
+    ".bz2": "Unpack it first, or compress it by gzip or zstd.",
+    ".xz": "Unpack it first, or compress it by gzip or zstd.",
 }
 
 
 def format_of(path: Path) -> str:
     """Return the name of a file's format, which its suffix tells."""
-    kind = _SUFFIXES.get(path.suffix.lower())
+    suffix = inner_suffix(path)
+    kind = _SUFFIXES.get(suffix)
+    if kind is not None and path.suffix.lower() in COMPRESSED and kind != "csv":
+        raise DataError(f"{str(path)!r} is compressed, which is read of text files only. Unpack it first.")
     if kind is None:
-        raise DataError(f"{str(path)!r} must end in {', '.join(_SUFFIXES)}; other formats are not read. Convert it.")
+        known = ", ".join(_SUFFIXES)
+        remedy = _REMEDIES.get(path.suffix.lower(), "Write it as Parquet or CSV.")
+        raise DataError(
+            f"{str(path)!r} must end in {known}, or for text also in .gz or .zst; other formats are not read. {remedy}"
+        )
     return kind

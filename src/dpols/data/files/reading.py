@@ -8,9 +8,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...errors import BoundsError, DataError, DataTypeError
+from ..arrow import pyarrow
 from ..engines import SumTasks, task_engine
 from ..source import Block, Kernel, Total, add_up
 from ..threads import map_blocks
+from . import csv
+from .dialect import Dialect
 from .formats import FORMATS, format_of
 from .progress import Progress, Watch
 from .summing import number, sum_of, task_blocks
@@ -33,6 +36,8 @@ class FileSource:
         What makes up the rows. Each can be sent to another process and read there by ``task_blocks``.
     not_numbers : str or None
         What says which columns do not hold numbers, where there are any.
+    text_columns : tuple of str
+        Their names.
     engine : callable or None
         What sums over the tasks on workers elsewhere; None for the threads of this process.
     watch : Watch or None
@@ -44,6 +49,7 @@ class FileSource:
     target: str | None
     tasks: tuple[FileTask, ...] = field(repr=False)
     not_numbers: str | None = field(default=None, repr=False)
+    text_columns: tuple[str, ...] = field(default=(), repr=False)
     engine: SumTasks | None = field(default=None, repr=False, compare=False)
     watch: Watch | None = field(default=None, repr=False, compare=False)
 
@@ -92,6 +98,13 @@ class FileSource:
         made.check()
         return made
 
+    def selected(self, columns: Sequence[str]) -> "FileSource":
+        """Return the same rows with some of their columns."""
+        wanted = [*columns, *([] if self.target is None else [self.target])]
+        tasks = tuple(replace(task, features=tuple(columns)) for task in self.tasks)
+        wrong = [name for name in self.text_columns if name in wanted]
+        return replace(self, columns=tuple(columns), tasks=tasks, not_numbers=self.not_numbers if wrong else None)
+
     def blocks(self) -> Iterator[Block]:
         """Yield features and target of all rows in their order, in blocks of at most 64k."""
         self._require_numbers()
@@ -111,6 +124,9 @@ def read(
     client: Any = None,
     spark: Any = None,
     progress: Progress | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> FileSource:
     """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
 
@@ -133,7 +149,11 @@ def read(
         The same with the workers of Spark.
     progress : callable, optional
         Called as ``progress(number of the pass, rows that it has read, rows in all)`` while passes run.
+    sep, decimal, encoding : str, optional
+        Separator, decimal mark and encoding of text files. By default the header shows the separator, semicolons go
+        with decimal commas, and each text is UTF-8 or, where it is none, Windows-1252, of which Latin-1 is a part.
     """
+    dialect = Dialect(sep, decimal, encoding)
     if isinstance(columns, str):
         raise DataError(f"columns={columns!r} is one name; pass a list of names, such as columns=[{columns!r}].")
     engine = task_engine(client, spark)
@@ -145,35 +165,57 @@ def read(
     kind = kinds.pop()
     if target is not None and target in (columns or ()):
         raise DataError(f"target={target!r} is also among the columns; leave it out there.")
-    first = _names(FORMATS[kind].header(Stamp.of(files[0])), _partition(folder, files[0]))
+    first = _names(FORMATS[kind].header(Stamp.of(files[0], dialect)), _partition(folder, files[0]))
     features = tuple(name for name in first if name != target) if columns is None else tuple(map(str, columns))
     if not features:
         raise BoundsError(f"{str(folder)!r} has no feature columns.")
     names = (*features, *([] if target is None else [target]))
     tasks: list[FileTask] = []
     complaints: list[str] = []
+    text: list[str] = []
     for file in files:
-        stamp, keys = Stamp.of(file), _partition(folder, file)
+        stamp, keys = Stamp.of(file, dialect), _partition(folder, file)
         header = FORMATS[kind].header(stamp)
         _check_columns(stamp, _names(header, keys), names, first if columns is None else None)
-        complaints += _not_numbers(stamp, header, keys, names)
+        wrong = _text_columns(header, keys, names)
+        complaints += _not_numbers(stamp, wrong)
+        text += wrong
         constants = tuple((name, keys[name]) for name in names if name in keys)
         parts = FORMATS[kind].parts(stamp, [name for name in names if name not in keys])
         tasks += [FileTask(stamp, kind, part, n, features, target, constants) for part, n in parts if n > 0]
     if not tasks:
         raise DataError(f"{str(folder)!r} has no rows (0 sample(s)); at least one is required.")
     watch = None if progress is None else Watch(progress, sum(task.n_rows for task in tasks))
-    return FileSource(str(folder), features, target, tuple(tasks), complaints[0] if complaints else None, engine, watch)
+    complaint = complaints[0] if complaints else None
+    return FileSource(str(folder), features, target, tuple(tasks), complaint, tuple(text), engine, watch)
 
 
-def column_types(path: str | os.PathLike[str]) -> dict[str, str | None]:
+def column_types(path: str | os.PathLike[str], dialect: Dialect = Dialect()) -> dict[str, str | None]:  # noqa: B008
     """Return each column's name with why it cannot be used, or None where it can, from the first header alone.
 
     A CSV file's header says nothing of types, so no column of one is ruled out. No row is read.
     """
     folder = Path(path)
     file = _files(folder)[0]
-    return dict(FORMATS[format_of(file)].header(Stamp.of(file))) | dict.fromkeys(_partition(folder, file))
+    return dict(FORMATS[format_of(file)].header(Stamp.of(file, dialect))) | dict.fromkeys(_partition(folder, file))
+
+
+def table_in_memory(file: Stamp, names: Sequence[str], text: Sequence[str]) -> Any:
+    """Return some columns of a whole file as a table of pyarrow, those in ``text`` as they are."""
+    kind = format_of(Path(file.path))
+    if kind == "csv":
+        return csv.in_memory(file, names, text)
+    if kind == "npy":
+        raise DataError(f"{file.path!r} has no columns of names that could be ids; write it as Parquet or CSV.")
+    arrow, module = pyarrow(), FORMATS[kind]
+    found = [
+        batch
+        for part, _ in module.parts(file, names)
+        for batch in module.batches(file, part, names, threads=True, text=text)
+    ]
+    if not found:
+        raise DataError(f"{file.path!r} has no rows (0 sample(s)); at least one is required.")
+    return arrow.Table.from_batches(found).select(list(names))
 
 
 def _files(path: Path) -> list[Path]:
@@ -222,15 +264,18 @@ def _check_columns(file: Stamp, names: Sequence[str], wanted: Sequence[str], all
         raise DataError(f"{file.path!r} has more than one column {_listed(repeated)}; names must be unique.")
 
 
-def _not_numbers(file: Stamp, header: Header, keys: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
-    """Say which columns of a file do not hold numbers, if any."""
+def _text_columns(header: Header, keys: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
     text = [name for name, unusable in header if name in wanted and unusable is not None]
-    text += [name for name, value in keys.items() if name in wanted and not _is_number(value)]
+    return text + [name for name, value in keys.items() if name in wanted and not _is_number(value)]
+
+
+def _not_numbers(file: Stamp, text: Sequence[str]) -> list[str]:
+    """Say which columns of a file do not hold numbers, if any."""
     if not text:
         return []
     return [
-        f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Correct it, encode it "
-        "as one 0/1 column for each publicly known category, or leave it out."
+        f"column {_listed(text)} of {file.path!r} does not hold numbers, or not everywhere. Declare its public "
+        "categories (categories = [...] in the bounds file, dpols.CategoricalColumn in Python), or leave it out."
     ]
 
 

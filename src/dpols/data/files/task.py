@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...errors import DataError
 from ..source import Block
+from .dialect import Dialect
 
 Header = list[tuple[str, str | None]]  # each column's name, and its type where it does not hold numbers
 Part = tuple[tuple[int, ...], int]  # what of a file, in terms of its format, and its number of rows
@@ -22,12 +23,13 @@ class Stamp:
     path: str
     size: int
     modified: int  # in nanoseconds
+    dialect: Dialect = field(default=Dialect(), compare=False)  # of a text file
 
     @classmethod
-    def of(cls, path: Path) -> "Stamp":
+    def of(cls, path: Path, dialect: Dialect = Dialect()) -> "Stamp":  # noqa: B008 - it is frozen
         """Look at a file, which must be there."""
         found = os.stat(path)
-        return cls(str(path), found.st_size, found.st_mtime_ns)
+        return cls(str(path), found.st_size, found.st_mtime_ns, dialect)
 
     def check(self) -> None:
         """Refuse a file that has changed since."""

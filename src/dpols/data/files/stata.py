@@ -1,0 +1,65 @@
+"""Stata's .dta files, read in chunks by pandas. Labels of values are categories; without categories they are codes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import DataError, required
+from ..arrow import BLOCK_ROWS, pyarrow
+from .task import Header, Part, Stamp
+
+
+def header(file: Stamp) -> Header:
+    """Return the variables that the file's header lists, with their types."""
+    with _opened(file, convert_categoricals=False) as reader:
+        kinds = reader.read(nrows=1).dtypes
+    return [(str(name), None if getattr(kind, "kind", "O") in "fiub" else "text") for name, kind in kinds.items()]
+
+
+def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
+    """Return the file as one part."""
+    with _opened(file, columns=list(names[:1]), convert_categoricals=False, chunksize=BLOCK_ROWS) as reader:
+        n_rows = sum(len(chunk) for chunk in reader)
+    return [((0, n_rows), n_rows)]
+
+
+def batches(
+    file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
+) -> Iterator[Any]:
+    """Yield record batches: numbers as doubles, and the columns in ``text`` as text, by the labels of their values."""
+    arrow = pyarrow()
+    how = {"columns": list(names), "chunksize": BLOCK_ROWS, "convert_dates": False}
+    with (
+        _opened(file, convert_categoricals=False, **how) as numbers,
+        _opened(file, convert_categoricals=bool(set(text) & set(names)), **how) as labelled,
+    ):
+        for codes, words in zip(numbers, labelled, strict=True):
+            columns = {
+                name: arrow.array([_text(value) for value in words[name].tolist()], arrow.string())
+                if name in text
+                else arrow.array(codes[name].to_numpy(dtype="float64", na_value=float("nan")))
+                for name in names
+            }
+            yield arrow.RecordBatch.from_pydict(columns)
+
+
+@contextmanager
+def _opened(file: Stamp, **how: Any) -> Iterator[Any]:
+    pandas = required("pandas", "formats")
+    try:
+        with pandas.read_stata(file.path, iterator="chunksize" not in how, **how) as reader:
+            yield reader
+    except (FileNotFoundError, PermissionError, DataError):
+        raise
+    except Exception:  # whatever the reader raises may quote a cell
+        file.check()
+        raise DataError(
+            f"{file.path!r} cannot be read as a Stata file: it is damaged, or two values of a variable have one label. "
+            "Write it anew, or export it from Stata as CSV."
+        ) from None
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

@@ -1,0 +1,35 @@
+"""The columns of a table that are used: those that bounds name, as on the command line; others are left out unread."""
+
+from collections.abc import Collection
+from typing import Any
+
+from .engines import ENGINES
+from .files import FileSource
+from .kinds import IN_MEMORY, library_of
+
+
+def with_columns(rows: Any, names: Collection[str], target: Any = None) -> Any:
+    """Return rows with those of their columns, in their order, that are named or the target.
+
+    Rows without names of columns are returned as they are, and so are those that lack a named one, or have no other.
+    """
+    if isinstance(rows, FileSource):
+        used = [name for name in rows.columns if name in names]
+        return rows.selected(used) if len(names) == len(used) < len(rows.columns) else rows
+    library = library_of(rows)
+    columns = _columns(rows) if library in (*IN_MEMORY, *ENGINES) else None
+    if columns is None:
+        return rows
+    used = [column for column in columns if str(column) in names or (isinstance(target, str) and column == target)]
+    wanted = len(names) + isinstance(target, str)
+    if not names or not len(used) == wanted < len(columns):
+        return rows
+    return rows[used] if library in ("pandas", "dask") else rows.select(used)
+
+
+def _columns(rows: Any) -> list[Any] | None:
+    """Return the names of the columns of a table, None where it has none."""
+    if hasattr(rows, "collect_schema"):  # a lazy frame of polars warns of its columns
+        return list(rows.collect_schema().names())
+    found = getattr(rows, "column_names", getattr(rows, "columns", None))
+    return None if found is None else list(found)

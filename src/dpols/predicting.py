@@ -1,0 +1,89 @@
+"""What a fitted estimator predicts: numbers, and tables with intervals, in the units of the target."""
+
+from typing import Any
+
+import numpy as np
+
+from .data.kinds import library_of
+from .errors import required
+from .feature_map import FeatureMap
+from .feature_map.predictions import PredictionOf, check_prediction_of, in_target_units
+from .inference import Inference
+from .inference.inferring import Inferring
+from .inference.intervals import UNSURE, Of, PredictionInterval, warn_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Predicting(Inferring):
+    """Predictions of a fit; part of an estimator that keeps its coefficients and its feature map."""
+
+    coef_: Array
+    intercept_: float
+    feature_map_: FeatureMap | None
+    target_range_: tuple[float, float]
+    inference_: Inference | None
+
+    def predict(self, X: Any, *, raw: bool = False, of: PredictionOf = "median") -> Array:
+        """Return predictions in the units of the target, within its declared range unless ``raw`` asks for all.
+
+        Rows are not clipped, but for what a feature map clips. Where a transform of the target was fitted, ``of`` says
+        what a prediction is: the "median" of the target; its "mean" over normal errors, for which the fit needs
+        ``inference=True``; or that of the "transformed" target. Else it makes no difference.
+        """
+        check_prediction_of(of)
+        return self.in_target_units(np.asarray(self._features(X) @ self.coef_ + self.intercept_), raw=raw, of=of)
+
+    def predict_frame(
+        self, X: Any, alpha: float | None = None, *, interval: Of = "observation", raw: bool = False
+    ) -> Any:
+        """Return predictions as a table: the column ``prediction``, and with ``alpha`` also ``lower`` and ``upper``.
+
+        ``alpha`` is one minus the level of the limits, which are for a new "observation" or for the "mean", as those
+        of ``predict_interval``; the fit then needs ``inference=True``. The table is one of polars or pyarrow where
+        ``X`` is, else of pandas, with the index of ``X`` where that has one.
+        """
+        columns = self.columns_of_predictions(self._features(X), alpha, interval=interval, raw=raw)
+        self.warn_of_missing(columns, interval)
+        return _table(columns, X)
+
+    def columns_of_predictions(
+        self, features: Array, alpha: float | None = None, *, interval: Of = "observation", raw: bool = False
+    ) -> dict[str, Array]:
+        """Return the columns of ``predict_frame`` for rows of features, one column for each coefficient."""
+        if alpha is None:
+            return {"prediction": self.in_target_units(np.asarray(features @ self.coef_ + self.intercept_), raw=raw)}
+        found = self._in_units(self._asked_for().predict_interval(features, alpha=alpha, of=interval))
+        columns = {"prediction": found.mean, "lower": found.lower, "upper": found.upper}
+        return columns if raw else {name: np.clip(values, *self.target_range_) for name, values in columns.items()}
+
+    def warn_of_missing(self, columns: dict[str, Array], interval: Of) -> None:
+        """Say why some predictions have no limits, where limits were asked for."""
+        if "lower" in columns and self.inference_ is not None and (empty := int(np.isnan(columns["lower"]).sum())):
+            some = f"{empty} of {len(columns['lower'])} rows: {UNSURE}"
+            warn_of(self.inference_.why_not("population") or (some,))
+
+    def in_target_units(self, fitted: Array, *, raw: bool = False, of: PredictionOf = "median") -> Array:
+        """Return predictions of what was fitted, the target or its transform, in the target's units."""
+        if self.feature_map_ is None or not self.feature_map_.target_transform:
+            return fitted if raw else np.asarray(np.clip(fitted, *self.target_range_))
+        variance = None if self.inference_ is None else self.inference_.residual_variance.value
+        return in_target_units(self.feature_map_, fitted, of=of, raw=raw, residual_variance=variance)
+
+    def _in_units(self, found: PredictionInterval) -> PredictionInterval:
+        if self.feature_map_ is None or not self.feature_map_.target_transform:
+            return found
+        mean, *limits = (self.feature_map_.target_units(values) for values in (found.mean, found.lower, found.upper))
+        return PredictionInterval(mean, found.stderr, np.minimum(*limits), np.maximum(*limits))
+
+
+def _table(columns: dict[str, Array], rows: Any) -> Any:
+    """Return columns as a table of the library that some rows come from, or of pandas."""
+    library = library_of(rows)
+    if library == "polars":
+        return required("polars", "tables").DataFrame(columns)
+    if library == "pyarrow":
+        return required("pyarrow", "files").table(columns)
+    return required("pandas", "tables").DataFrame(
+        columns, index=getattr(rows, "index", None) if library == "pandas" else None
+    )
