@@ -52,11 +52,14 @@ class Path:
         ``mu`` is what all gradients together cost, which says how much noise a higher limit brings.
         """
         space, d = self.space, self.public.n_features
-        # A row has norm at most 1, so |v| is at most the norm of M, and a residual at most 1 + |theta|.
-        size = np.linalg.norm(self.theta_at(self.points[-1]), axis=1)
-        most = np.linalg.norm(space.metric, 2, axis=(1, 2)) * (1.0 + size)
+        # A row has norm at most 1, so |v| is at most the norm of M.
+        most = np.linalg.norm(space.metric, 2, axis=(1, 2)) * self.largest_residual()
         allowed = np.full(len(used), _BALANCE * math.sqrt(d) / mu)
         return level_of(counts, self.edges, multiplier, margin, allowed, used, most, self.public.n_rows)
+
+    def largest_residual(self) -> Array:
+        """Return how large a residual at the last point can be: a row has norm at most 1, and so has a target."""
+        return np.asarray(1.0 + np.linalg.norm(self.theta_at(self.points[-1]), axis=1))
 
     def first_level(self, counts: Array, multiplier: float, used: Array, mu: float) -> Array:
         """Return the limit that the first counts choose; before it is raised to the lowest one, it is the scale."""

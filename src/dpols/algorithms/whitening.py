@@ -115,14 +115,14 @@ def release_space(rows: BoundedRows, plan: WhiteningPlan, channel: Channel, know
     white = whiten(rows, metric)
     spread = math.sqrt(2.0 * d) * plan.gram_multiplier  # operator norm of the noise at limit 1
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
-    inner, values, damped = _inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
+    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
     metric = metric @ inner
     white = whiten(rows, metric)
     limit = np.minimum(_norm(metric), _ROW_LIMIT * _rms(values, damped, used))
     limit = _higher_limit(white, plan, channel, limit, used)
     spread = math.sqrt(2.0 * d) * plan.second_gram_multiplier
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=limit), multiplier=plan.second_gram_multiplier)
-    inner, values, damped = _inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
+    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
     return Space(
         metric=metric @ inner,
         values=values / damped,
@@ -152,7 +152,7 @@ def _centred(rows: BoundedRows, d: int, known: Totals) -> tuple[Array, Array]:
     return metric, np.sqrt(centred + length**2)
 
 
-def _inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tuple[Array, Array, Array]:
+def inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tuple[Array, Array, Array]:
     """Return what makes a damped Gram matrix the identity, its eigenvalues in units of damping, and these plus 1."""
     d = gram.shape[-1]
     floor = damping[:, None, None] * np.eye(d) + UNIT_ROWS * noise * metric.swapaxes(1, 2) @ metric

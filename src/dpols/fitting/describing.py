@@ -11,6 +11,7 @@ from ..algorithms.whitened_inference import InferencePlan
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
+from ..families import FamilyName, Response
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..inference.quality import r_squared, residual_variance
@@ -78,10 +79,11 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         lines=release_lines(
             (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
         ),
-        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
+        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map, prepared.request.family),
         assumed_public=(
             "the number of rows and the column names",
             "the bounds and every parameter of the estimator",
+            *prepared.request.assumed_public,
         ),
         coefficients=tuple(
             Coefficient(name, float(value), stddev)
@@ -124,7 +126,8 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
     stddev = np.nan if evidence.biased else evidence.risk_change_stddev
-    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+    measure = "squared error" if prepared.request.family == "gaussian" else "deviance"
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant", measure)
     if outcome.limits is not None:
         stddevs = [None] * len(stddevs)
         if np.any(outcome.fit.transcript.get(MOVED, False)):
@@ -203,7 +206,7 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple
 
 
 def _bounds_text(
-    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None
+    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None, family: FamilyName
 ) -> tuple[tuple[str, str], ...]:
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
@@ -226,6 +229,10 @@ def _bounds_text(
         low, high = feature_map.target
         fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
         rows[-1] = ("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}] of {fitted}")
+    if family != "gaussian":
+        response = Response.of(family, row_map.target, row_map.target_centre, row_map.target_scale)
+        low, high = response.predictors
+        rows.append(("linear predictor", f"[{low:.4g}, {high:.4g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:

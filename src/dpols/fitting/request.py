@@ -7,6 +7,7 @@ from ..algorithms import ALGORITHMS, algorithm, with_intervals
 from ..constraints import Constraints
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
+from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
@@ -36,6 +37,8 @@ class Request:
     count_clipped: bool = False
     inference: bool = False  # whether to fit by the method that has intervals
     target_name: str | None = None  # the dependent variable, where it has a name
+    family: FamilyName = "gaussian"
+    assumed_public: tuple[str, ...] = ()  # what else the fit takes for public, for its report
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
@@ -43,7 +46,11 @@ class Request:
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
         if not isinstance(self.inference, bool):
             raise ParameterError(f"inference={self.inference!r} must be True or False.")
-        algorithm(self.method_in_use)
+        if (family := algorithm(self.method_in_use).family) != self.family:
+            raise ParameterError(
+                f"method={self.method!r} is for outcomes of family {family!r}, and this estimator is for "
+                f"{self.family!r}; there is one estimator for each family."
+            )
         if not isinstance(self.feature_map, FeatureMap | None):
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
@@ -79,6 +86,22 @@ class Request:
 
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
+        return self._for_family(self._declared_bounds())
+
+    def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
+        """Refuse ranges that the family of outcomes does not have."""
+        if self.family == "gaussian":
+            return bounds
+        if isinstance(bounds, PaidBounds):
+            raise BoundsError("PaidBounds are for linear models; pass dpols.Bounds with ranges that are public.")
+        if self.family == "poisson" and (bounds.target is None or bounds.target[0] < 0.0):
+            raise BoundsError(
+                "counts need a range that starts at 0 or above: pass target=(0, high) to dpols.Bounds, or to the "
+                "feature map, with a high that is public knowledge."
+            )
+        return bounds
+
+    def _declared_bounds(self) -> Bounds | PaidBounds:
         if self.feature_map is not None:
             if isinstance(self.bounds, PaidBounds):
                 return _paid_within(self.bounds, self.feature_map)
