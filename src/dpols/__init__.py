@@ -1,4 +1,4 @@
-"""Differentially private linear regression with exact accounting.
+"""Differentially private regression with exact accounting: linear, logistic and of counts.
 
 Start with `PrivateLinearRegression` and `Bounds`.
 """
@@ -10,10 +10,13 @@ from .versions import __version__
 
 if TYPE_CHECKING:
     from . import errors, privacy, theory
+    from .constraints import Constraints
     from .data import Bounds, read
     from .estimators import PrivateLinearRegression
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn, transforms
-    from .formula import ols
+    from .formula import logit, ols, poisson
+    from .generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
+    from .inference.summary_col import summary_col
     from .ledger import BudgetLedger
     from .planning import plan_accuracy, required_epsilon, required_rows
     from .private_search import PrivateGridSearch
@@ -25,6 +28,7 @@ __all__ = [
     "Bounds",  # every fit needs ranges that are public knowledge
     "BudgetLedger",  # the budget that several fits share
     "CategoricalColumn",  # declares a column of categories, for a FeatureMap
+    "Constraints",  # public limits on the slopes of a fit
     "Factor",  # a part of a product of columns, for a FeatureMap
     "FeatureMap",  # turns raw columns into features by public knowledge alone
     "NumericColumn",  # declares a column of numbers, for a FeatureMap
@@ -32,26 +36,34 @@ __all__ = [
     "PrivacyReport",  # what a fit says of itself; reads reports back
     "PrivateGridSearch",  # chooses among settings within one budget
     "PrivateLinearRegression",  # the estimator
+    "PrivateLogisticRegression",  # the estimator for yes/no outcomes
+    "PrivatePoissonRegressor",  # the estimator for counts
     "PrivateSketch",  # a released sketch, and what can be computed from it
     "__version__",
     "errors",  # what to catch
+    "logit",  # the estimator for yes/no outcomes by formula
     "ols",  # the estimator by formula
     "plan_accuracy",  # what accuracy to expect before any data is touched
+    "poisson",  # the estimator for counts by formula
     "privacy",  # what releases cost
     "read",  # opens rows in files
     "release_sketch",  # releases a sketch of a whole table
     "required_epsilon",  # which epsilon reaches an accuracy
     "required_rows",  # how many rows reach an accuracy
+    "summary_col",  # several fits in one table
     "theory",  # what theorems promise
     "transforms",  # functions of columns whose ranges follow, for a FeatureMap
 ]
 
 _MODULES = ("errors", "privacy", "theory")
 _HOMES = {
+    ".constraints": ("Constraints",),
     ".data": ("Bounds", "read"),
     ".estimators": ("PrivateLinearRegression",),
     ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn", "transforms"),
-    ".formula": ("ols",),
+    ".formula": ("logit", "ols", "poisson"),
+    ".generalised_estimators": ("PrivateLogisticRegression", "PrivatePoissonRegressor"),
+    ".inference.summary_col": ("summary_col",),
     ".ledger": ("BudgetLedger",),
     ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),
     ".private_search": ("PrivateGridSearch",),

@@ -1,9 +1,8 @@
 """Reports checked by computing them again: what a report says was spent must follow from the releases that it lists.
 
 This finds errors and careless changes. Who changes releases and costs together, consistently, is found only where the
-fit was charged to a ledger: pass it, and the entry that the report names must be in it, count, and have the report's
-releases, its budget and its unit. An entry is named by its hash, so that no other fit has it, unless someone copies it
-into another report: one entry pays for one result. That the cost is right does not make a fit private: whether it was,
+fit was charged to a ledger: pass it, and the entry that the report names must be in it, count, and hold the hash of
+the report as the fit wrote it. That the cost is right does not make a fit private: whether it was,
 as configured, is a finding of its own.
 
 Of a page, what a person reads must follow from the data that it holds: it is written anew and compared letter by
@@ -22,7 +21,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from .algorithms import ALGORITHMS
+from .algorithms import ALGORITHMS, GENERALISED
 from .errors import ModelFileError
 from .fitting.describing import estimates_of
 from .inference import Inference
@@ -31,6 +30,7 @@ from .privacy import Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
 from .report.alarm import NOT_PRIVATE
+from .report.basis import digest_of
 from .report.charge import charge_of_fit
 from .storage.model_file import FORMAT, opened
 from .versions import __version__
@@ -88,7 +88,7 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
         return Finding("fields of the report", False, _unreadable(other), about="unchecked"), said
     findings = [_fields(report, data), *_cost(report)]
     if ledger is not None:
-        findings.append(_charged(report, ledger))
+        findings.append(_charged(report, digest_of(data), ledger))
     detail = report.alarm or "yes: no seed, no bounds read from the data, and no step seen that voids it"
     return (*findings, Finding("private as configured", report.private, detail, about="privacy"))
 
@@ -170,7 +170,7 @@ def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
 
 def _of_the_method(name: str) -> dict[str, Any]:
     """Return what every report of a method says of it; nothing is right of one that there is not."""
-    method = ALGORITHMS.get(name)
+    method = (ALGORITHMS | GENERALISED).get(name)
     if method is None:
         return {"method": None}
     return {"title": method.title, "reference": method.reference, "staged": method.staged}
@@ -248,7 +248,7 @@ def _ranges(content: dict[str, Any]) -> Iterator[Finding]:
         yield Finding("origin of the bounds", same, "the data" if same else "the data, while the report says otherwise")
 
 
-def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
+def _charged(report: PrivacyReport, digest: str, ledger: BudgetLedger) -> Finding:
     """Look for the entry that a report names; equal releases alone do not tell whether this fit was charged."""
     what, named, where = "charged to the ledger", report.ledger_entry, str(ledger.path)
     entries = ledger.entries()
@@ -270,7 +270,10 @@ def _charged(report: PrivacyReport, ledger: BudgetLedger) -> Finding:
         # Another version may say the same in other words.
         other = _other_version(report.to_dict())
         return Finding(what, False, detail, about="accounting" if other is None else "unchecked")
-    return Finding(what, True, f"row {found.number}, by its hash; it pays for one result")
+    if found.report != digest:
+        detail = f"row {found.number}, which the report names, has the hash of another report: this one was changed"
+        return Finding(what, False, detail if found.report else f"row {found.number} has no hash of a report")
+    return Finding(what, True, f"row {found.number}, which has the hash of this report")
 
 
 def _charge_of(report: PrivacyReport) -> str:

@@ -10,6 +10,7 @@ from dpols.randomness import streams
 TRIALS = 300
 SETTINGS = {
     "whitened": (0.5, {}),
+    "whitened-inference": (0.5, {}),
     "ihm": (1.0, {"n_iterations": 5, "sketch_size": 400}),
     "ihm-adaptive": (1.0, {}),
     "linmix": (1.0, {"sketch_size": 200}),

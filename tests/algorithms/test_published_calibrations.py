@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpols.algorithms import ALGORITHMS
-from dpols.privacy import epsilon_of
+from dpols.privacy import PrivacyBudget, epsilon_of
 from dpols.privacy.paper import mixing_epsilon, mixing_renyi_epsilon
 from dpols.randomness import streams
 
@@ -146,3 +146,28 @@ def test_adaptive_ihm_chooses_more_iterations_for_a_larger_eigenvalue_and_more_r
     assert good.sketch_size == plan.sketch_sizes[0] < bad.sketch_size
     assert plan.choose(-1e9, -2e9) == plan.choose(0.0, 0.0)
     assert plan.choose(1e12, 1e12) == plan.choose(200_000.0, 10**6)
+
+
+def test_the_sketch_size_follows_the_papers_formula_where_that_is_asked_for():
+    # log(1/delta) = 16: g^X = (2 * 9 / 4 * 6000)^(2/3) = 27000^(2/3) = 900, so that k = 6 * 900.
+    budget = PrivacyBudget(2.0, math.exp(-16.0))
+    plan = ALGORITHMS["ihm-adaptive"].plan(budget, n_rows=10**6, n_features=9, sketch_rule="condition-term")
+    chosen = plan.choose(1000.0, 7000.0)
+    assert chosen.sketch_size == next(size for size in plan.sketch_sizes if size >= 5400)
+    assert chosen.sketch_size < 1.25 * 5400 + 1
+    # Without any spread the other parts of the formula decide: 6 log(4 T / failure).
+    level = plan.choose(1000.0, 1000.0)
+    wanted = int(6.0 * (math.log(4.0 * level.n_iterations) + 16.0 + math.log(10.0)))
+    assert level.sketch_size == next(size for size in plan.sketch_sizes if size >= wanted)
+    # The list reaches what the widest spread of n rows of norm 1 asks for.
+    assert plan.choose(0.0, 1e6).sketch_size == plan.sketch_sizes[-1] >= 6 * (2.0 * 9 / 4.0 * 1e6) ** (2 / 3) - 1
+    steps = [after / before for before, after in zip(plan.sketch_sizes, plan.sketch_sizes[1:], strict=False)]
+    assert max(steps) < 1.27
+
+
+@pytest.mark.parametrize(("epsilon", "n_rows", "n_features"), [(1e9, 10**9, 300), (1e-6, 1, 1), (1.0, 3, 20)])
+def test_the_list_of_sketch_sizes_ends(epsilon, n_rows, n_features):
+    budget = PrivacyBudget(epsilon, 1e-10)
+    plan = ALGORITHMS["ihm-adaptive"].plan(budget, n_rows=n_rows, n_features=n_features, sketch_rule="condition-term")
+    assert n_features <= plan.sketch_sizes[0] <= plan.sketch_sizes[-1] <= 2**20
+    assert len(plan.sketch_sizes) < 100

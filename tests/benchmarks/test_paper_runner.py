@@ -119,6 +119,13 @@ def test_remembered_sums_are_the_same_and_computed_once(monkeypatch):
     assert clipped_gradient(remembered, np.zeros((7, 3)), residual_bound=1.0).value.shape == (7, 3)
 
 
+def test_clipped_iterations_are_counted_where_trials_choose_how_many_there_are():
+    cell = replace(CELL, method="ihm-adaptive", accounting="exact")
+    found = run_batch(Batch(cell, 0, 4))
+    assert 4 * 2 <= found.watched_iterations <= 4 * 6
+    assert 0 <= found.clipped_iterations <= found.watched_iterations - 4  # the first of each never clips
+
+
 def test_the_share_of_clipped_iterations_is_counted_from_the_released_values():
     cell = replace(CELL, epsilon=10.0)
     found = run_batch(Batch(cell, 0, 3))

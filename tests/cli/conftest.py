@@ -83,3 +83,16 @@ def parquet(csv, tmp_path) -> Path:
 @pytest.fixture
 def budget() -> tuple[str, ...]:
     return ("--epsilon", "1", "--delta", "1e-6")
+
+
+@pytest.fixture
+def charged_fit(csv, bounds, budget, ledger) -> list[str]:
+    """The arguments of a fit that works and is charged to the test's ledger."""
+    given = ("--target", "pay", "--bounds", bounds, *budget, "--out", "model.json", "--ledger", ledger.path)
+    return [str(argument) for argument in ("fit", csv, *given)]
+
+
+@pytest.fixture
+def fit(dpols, charged_fit) -> Callable[..., Result]:
+    """Run that fit; later arguments change earlier ones."""
+    return lambda *arguments: dpols(*charged_fit, *arguments)

@@ -259,3 +259,47 @@ def assert_refused(done, words, folder):
     assert [word for word in words if word not in done.err] == [], done.err
     assert not (folder / "model.json").exists()
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("limits", "meets", "said"),
+    [
+        (["nonnegative"], lambda age, hours: min(age, hours) >= 0.0, "every slope at least 0"),
+        (["age=:0.25", "hours=0.1:"], lambda age, hours: age <= 0.25 and hours >= 0.1, "slope of age at most 0.25"),
+        (["norm=0.2"], lambda age, hours: age**2 + hours**2 <= 0.04, "norm of the slopes at most 0.2"),
+    ],
+)
+def test_constraints_are_kept_and_said(fit, limits, meets, said):
+    done = fit(*(text for limit in limits for text in ("--constraint", limit)))
+    assert done.code == 0
+    assert meets(*PrivateLinearRegression.load("model.json").coef_)
+    words = " ".join(done.out.split())
+    assert said in words
+    assert "No intervals: the coefficients are kept within constraints." in words
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (["age"], "is not understood"),
+        (["age=:"], "is not understood"),
+        (["age=low:3"], "'low' is not a number"),
+        (["norm=two"], "'two' is not a number"),
+        (["norm=1", "age=0:"], "must stand alone"),
+        (["nonnegative", "age=0:"], "must stand alone"),
+        (["age=0:", "age=:1"], "limits 'age' twice"),
+        (["weight=0:"], "unknown features"),
+        (["age=2:1"], "lower < upper"),
+    ],
+)
+def test_constraints_that_say_nothing_are_refused(fit, limits, words):
+    done = fit(*(text for limit in limits for text in ("--constraint", limit)))
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+    assert not os.path.exists("model.json")
+
+
+def test_constraints_and_intervals_do_not_go_together(fit):
+    done = fit("--constraint", "nonnegative", "--inference")
+    assert done.code == 2
+    assert "inference cannot go with constraints" in done.err

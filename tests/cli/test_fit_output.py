@@ -26,17 +26,6 @@ def ledger(tmp_path):
 
 
 @pytest.fixture
-def fit(dpols, csv, bounds, budget, ledger):
-    """Run a fit that is charged to the ledger and works; later arguments change earlier ones."""
-
-    def run(*arguments):
-        given = ("--target", "pay", "--bounds", bounds, *budget, "--out", "model.json", "--ledger", ledger.path)
-        return dpols("fit", csv, *given, *arguments)
-
-    return run
-
-
-@pytest.fixture
 def meanwhile(monkeypatch):
     """Let something happen right after a fit, before its result is written."""
 
@@ -134,7 +123,7 @@ def test_where_no_disk_has_space_the_model_is_printed(fit, small_disk, meanwhile
     assert model["content"]["report"] == report == again.privacy_report_.to_dict()
 
 
-def test_a_limit_on_the_size_of_files_is_found_before_anything_is_spent(csv, bounds, budget, ledger):
+def test_a_limit_on_the_size_of_files_is_found_before_anything_is_spent(charged_fit, ledger):
     """The limit is below what a model might take and above what it and a ledger's journal do."""
     code = """
 import resource, sys
@@ -142,22 +131,9 @@ from dpols.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 main(sys.argv[2:])
 """
-    command = (
-        "fit",
-        csv,
-        "--target",
-        "pay",
-        "--bounds",
-        bounds,
-        *budget,
-        "--out",
-        "model.json",
-        "--ledger",
-        ledger.path,
-    )
 
     def limited(size):
-        done = [sys.executable, "-c", code, str(size), *map(str, command)]
+        done = [sys.executable, "-c", code, str(size), *charged_fit]
         return subprocess.run(done, capture_output=True, text=True, check=False)
 
     refused = limited(40_000)
@@ -211,7 +187,7 @@ def test_an_existing_file_stays_until_it_is_replaced(fit, csv, ledger):
     assert Path("model.json").read_text() == PrivateLinearRegression.load("model.json").to_json()
 
 
-def test_an_interrupt_says_what_it_cost_and_leaves_no_file(csv, bounds, budget, ledger):
+def test_an_interrupt_says_what_it_cost_and_leaves_no_file(charged_fit, ledger):
     code = """
 import sys, time
 import dpols.fitting.running
@@ -222,21 +198,8 @@ def reading(prepared, bits):
 dpols.fitting.running._run = reading
 main(sys.argv[1:])
 """
-    command = (
-        "fit",
-        csv,
-        "--target",
-        "pay",
-        "--bounds",
-        bounds,
-        *budget,
-        "--out",
-        "model.json",
-        "--ledger",
-        ledger.path,
-    )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    child = subprocess.Popen([sys.executable, "-c", code, *map(str, command)], text=True, **pipes)
+    child = subprocess.Popen([sys.executable, "-c", code, *charged_fit], text=True, **pipes)
     assert child.stdout.readline() == "reading\n"
     assert [entry.status for entry in ledger.entries()] == ["open"]
     assert len(hidden(".")) == 1

@@ -38,6 +38,44 @@ def test_the_numbers_are_those_of_the_calculators(guarantee):
     assert done.err == ""
 
 
+def test_bounds_with_all_constants_are_those_of_the_calculators(guarantee):
+    from dpols.theory import risk_bound
+
+    spectrum = ("--lambda-min", 100, "--lambda-max", 106, "--lambda-min-joint", 15, "--loss", 515)
+    done = guarantee(*SETTING, *spectrum, "--json")
+    found, parameters = json.loads(done.out)["explicit"], json.loads(done.out)["parameters"]
+    assert found["no_clipping_level"] == 12.0
+    assert (found["best_linmix_floor"], found["best_linmix_bound"]) == (pytest.approx(50.0), pytest.approx(360.0))
+    assert found["largest_lambda_min_joint"] == 100.0
+    assert found["sheffet_sketch_size"] == int(2.5 * (25.0 + math.log(2.0)))
+    assert found["sheffet_saturation"] == pytest.approx(515.0 * math.sqrt((25.0 + math.log(2.0)) / 64.0))
+    assert (found["constant_a0"], found["constant_a1"]) == (96.0, 1.0)
+    shift = max(0.0, parameters["floor"] - 100.0)
+    by_hand = risk_bound(
+        n_iterations=3, n_features=9, distortion=math.sqrt(9.0 / parameters["sketch_size"]), smallest=100.0,
+        largest=106.0, shift=shift, noise=12.0 * parameters["gradient_multiplier"], theta_norm=2.0,
+        failure_probability=math.exp(-25.0),
+    )  # fmt: skip
+    assert found["risk_total"] == pytest.approx(by_hand.total)
+    assert found["residual_bound"] > 2.0
+    assert done.err == ""
+
+
+def test_bounds_that_do_not_hold_are_not_printed_as_numbers(guarantee):
+    done = guarantee(*SETTING, "--sketch-size", 10)  # chi = sqrt(9 / 10)
+    assert "does not hold" in done.out
+    found = json.loads(guarantee(*SETTING, "--sketch-size", 10, "--json").out)["explicit"]
+    assert found["risk_total"] is None
+    assert found["residual_bound"] is None
+
+
+def test_eigenvalues_that_no_data_has_are_warned_about(guarantee):
+    done = guarantee(*SETTING, "--lambda-min", 10, "--lambda-min-joint", 11)
+    assert done.code == 0
+    assert done.err.startswith("warning: no data has lambda_min_joint = 11")
+    assert "= 10." in done.err
+
+
 def test_what_is_not_given_is_taken_at_its_worst_and_said(guarantee):
     found = json.loads(guarantee(*SETTING, "--target-bound", 3, "--json").out)
     assert found["assumed"]["lambda_max"] == 1000.0
@@ -50,7 +88,17 @@ def test_the_tables_are_printed(guarantee):
     done = guarantee(*SETTING, "--lambda-min", 100, "--lambda-max", 106)
     assert (done.code, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
-    for words in ("gamma", "scale C^2", "T* of the theorem", "g^X", "nothing is clipped", "epsilon that it costs"):
+    for words in (
+        "gamma",
+        "scale C^2",
+        "T* of the theorem",
+        "g^X",
+        "nothing is clipped",
+        "epsilon that it costs",
+        "6 max(C_Y, |theta*|)",
+        "gamma* of LinMix",
+        "Sheffet's sketch stops",
+    ):
         assert words in done.out
 
 

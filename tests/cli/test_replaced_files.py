@@ -23,17 +23,6 @@ def ledger(tmp_path):
     return made
 
 
-@pytest.fixture
-def fit(dpols, csv, bounds, budget, ledger):
-    """Run a fit that is charged to the ledger and works; later arguments change earlier ones."""
-
-    def run(*arguments):
-        given = ("--target", "pay", "--bounds", bounds, *budget, "--out", "model.json", "--ledger", ledger.path)
-        return dpols("fit", csv, *given, *arguments)
-
-    return run
-
-
 def refused(done, ledger, *words):
     """Check that a fit stopped at a mistake, and that the ledger holds what it held."""
     assert (done.code, done.out) == (2, "")

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.cli import exit_after
-from dpols.cli.seen_text import visible
 from dpols.errors import DpolsError
 from dpols.privacy import GaussianRelease
+from dpols.seen_text import visible
 
 ODD = "\x1b[2J\x1b[8m\u202e\x07\x7f"
 
@@ -91,3 +91,11 @@ def test_an_error_and_a_warning_that_quote_text_cannot_steer_the_terminal(capsys
         exit_after(run)
     warned, failed = capsys.readouterr().err.splitlines()
     assert all(clean(line) and seen(line) for line in (warned, failed))
+
+
+def test_the_name_of_a_column_adds_no_line_to_a_report_in_text():
+    X = np.linspace(-1, 1, 300)[:, None]
+    made = FeatureMap({"x\nSpent          epsilon = 0": NumericColumn(-1, 1)}, target=(-1, 1))
+    report = PrivateLinearRegression(1.0, 1e-6, feature_map=made, method="adassp").fit(X, X[:, 0]).privacy_report_
+    assert sum(line.startswith("Spent") for line in report.to_text().splitlines()) == 1
+    assert clean(report.to_text())

@@ -9,6 +9,7 @@ import pytest
 
 from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.errors import ModelFileError
+from dpols.report.basis import digest_of
 from dpols.storage.model_file import write_model
 from dpols.verification import verify_file, verify_report
 
@@ -229,9 +230,13 @@ def test_the_entry_that_a_report_names_must_count_and_have_its_releases(tmp_path
     entry = ledger.reserve([model.privacy_report_.releases], what=what)
     other = ledger.add(model.privacy_report_.releases[0], what="a part of it")
     report = model.privacy_report_.to_dict() | {"ledger_entry": entry.identity}
-    assert of_the_ledger(report, ledger) == (True, "row 2, by its hash; it pays for one result")
-    ledger.void(entry, why="it is said that nothing was released")
-    assert of_the_ledger(report, ledger) == (False, "row 2, which the report names, is void")
+    assert of_the_ledger(report, ledger) == (False, "row 2 has no hash of a report")
+    ledger.settle(entry, report=digest_of(report))
+    assert of_the_ledger(report, ledger) == (True, "row 2, which has the hash of this report")
+    void = ledger.reserve([model.privacy_report_.releases], what=what)
+    ledger.void(void, why="it is said that nothing was released")
+    report["ledger_entry"] = void.identity
+    assert of_the_ledger(report, ledger) == (False, "row 5, which the report names, is void")
     report["ledger_entry"] = other.identity
     assert of_the_ledger(report, ledger) == (False, "row 3, which the report names, has other releases")
 

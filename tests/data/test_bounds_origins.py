@@ -190,3 +190,23 @@ def test_declared_ranges_cannot_be_changed():
             each.features["x"] = (LOW, HIGH)
         with pytest.raises(TypeError, match="cannot be changed"):
             each.features.update(x=(LOW, HIGH))
+
+
+def test_norms_of_bounds_from_the_data_stay_marked():
+    read = Bounds(x_norm=3.0, y_abs=2.0, origin="data")
+    assert Bounds(x_norm=read.x_norm, y_abs=1.0).origin == "data"
+    assert Bounds(x_norm=1.0, y_abs=read.y_abs).origin == "data"
+
+
+def test_a_range_of_the_data_marks_a_map_whose_terms_do_not_use_it():
+    made = FeatureMap({"x": NumericColumn(LOW, HIGH), "z": NumericColumn(0, 1)}, ["z"], target=(0, 1))
+    again = FeatureMap.from_dict(made.to_dict())
+    assert made.origin == again.origin == again.plus("x").origin == "data"
+
+
+def test_the_range_of_a_loaded_model_stays_marked(tmp_path):
+    X = np.linspace(0.0, 1.0, 200)[:, None]
+    bounds = Bounds.from_data(X, target=X[:, 0], unsafe_from_data=True)
+    PrivateLinearRegression(1.0, 1e-6, bounds).fit(X, X[:, 0]).save(tmp_path / "model.json")
+    loaded = PrivateLinearRegression.load(tmp_path / "model.json")
+    assert Bounds(features=[(0, 1)], target=loaded.target_range_).origin == "data"

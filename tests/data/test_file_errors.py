@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -328,3 +330,32 @@ def test_paths_and_sources_are_told_where_they_belong(tmp_path):
             model.predict(given)
     with pytest.raises(ValueError, match=rf"columns=\['{NAMES[0]}'\]"):
         read(path, TARGET, columns=NAMES[0])
+
+
+def out_of_range(kind, count):
+    """A column of an Arrow file in which something points outside of the column."""
+    if kind == "dictionary":
+        places = np.append(np.zeros(count - 1), 7).astype(np.int32)
+        return pyarrow.DictionaryArray.from_arrays(places, pyarrow.array(["a", "b"]), safe=False)
+    offsets = np.arange(count + 1, dtype=np.int32)
+    offsets[count // 2] = 2**30
+    return pyarrow.StringArray.from_buffers(
+        count, pyarrow.py_buffer(offsets.tobytes()), pyarrow.py_buffer(b"a" * count)
+    )
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "text"])
+def test_an_arrow_file_that_points_outside_of_itself_is_refused(kind, tmp_path):
+    """In a process of its own, which such a file could end."""
+    table = pyarrow.table({"c": out_of_range(kind, 600), "y": np.zeros(600)})
+    with pyarrow.OSFile(str(tmp_path / "rows.arrow"), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    code = (
+        "import dpols\n"
+        "made = dpols.FeatureMap({'c': dpols.CategoricalColumn(['a', 'b'])}, target=(-1, 1))\n"
+        "model = dpols.PrivateLinearRegression(1.0, 1e-6, feature_map=made, bad_rows='zero')\n"
+        "model.fit(dpols.read('rows.arrow', target='y'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is damaged or truncated" in done.stderr

@@ -8,6 +8,7 @@ import pytest
 
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.data import open_rows
+from dpols.data.memory import real_numbers
 from dpols.data.missing import floats, is_missing
 from dpols.data.unit_ids import unit_codes
 from dpols.errors import BadRowsError, DataError, DataTypeError
@@ -147,3 +148,9 @@ def test_a_column_of_which_all_cells_are_missing_is_one_of_numbers():
         features, target = open_rows(table, "y").block(slice(0, 3))
         assert np.isnan(features).all()
         assert target.tolist() == [1.0] * 3
+
+
+def test_text_in_a_list_leaves_the_other_cells_as_they_are():
+    small = np.float16(0.1)
+    assert real_numbers([[small], ["0.5"]], "X")[0] == real_numbers([[small], [0.5]], "X")[0]
+    assert real_numbers([[True], ["0.5"]], "X").tolist() == [[1.0], [0.5]]

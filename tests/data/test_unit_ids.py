@@ -155,13 +155,13 @@ def test_a_fit_does_not_see_that_a_zero_row_lost_its_id(library):
     ("ids", "same"),
     [
         ([1, 1.0, True, "1", b"1", Decimal(1)], [0, 0, 0, 1, 2, 0]),
-        ([2**53, 2.0**53, 2**53 + 1], [0, 0, 1]),
+        ([2**53, 2.0**53, 2**53 + 1], [0, -1, 1]),
         (["7", "007", "7 ", "7"], [0, 1, 2, 0]),
         (["a", "a\0", "A"], [0, 1, 2]),
         (np.array(["a", "a\0", "b"]), [0, 0, 1]),  # numpy drops what it fills up with
         (np.array([b"a", b"b", b"a"]), [0, 1, 0]),
         ([0.0, -0.0, float("nan"), np.nan, None], [0, 0, -1, -1, -1]),
-        (np.array([0.0, -0.0, np.nan, np.inf]), [0, 0, -1, 1]),
+        (np.array([0.0, -0.0, np.nan, np.inf]), [0, 0, -1, -1]),
         (np.array([1j, 1j, np.nan, 2]), [0, 0, -1, 1]),
         (np.array(["2020-01-01", "NaT", "2020-01-01"], "M8[ns]"), [0, -1, 0]),
         ([("x", 1), ("x", 1.0), ("x", None), ("x", float("nan")), ("x",)], [0, 0, -1, -1, 1]),
@@ -216,3 +216,13 @@ def test_ids_of_another_shape_are_refused():
     for ids in (np.ones((2, 2)), np.array(1)):
         with pytest.raises(DataError, match="have shape"):
             unit_codes(ids)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_whole_numbers_that_a_missing_one_turned_into_floats_join_no_units(missing):
+    pandas = pytest.importorskip("pandas")
+    ids = pandas.Series([*(2**60 + i for i in range(20)), missing])
+    assert ids.dtype == np.float64
+    assert (unit_codes(ids) == -1).all()
+    assert unit_codes(pandas.Series([1, 2, 1, missing])).tolist() == [0, 1, 0, -1]
+    assert unit_codes([2.0**60, 2**60, 2**60 + 1]).tolist() == [-1, 0, 1]

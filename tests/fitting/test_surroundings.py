@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     SplineTransformer,
     StandardScaler,
+    scale,
 )
 
 from dpols import Bounds, BudgetLedger, PrivateGridSearch, PrivateLinearRegression
@@ -72,6 +74,9 @@ LEARNS = {
     "a column": ColumnTransformer([("scaled", StandardScaler(), [0])], remainder="passthrough"),
     "the remainder": ColumnTransformer([("kept", "passthrough", [0])], remainder=StandardScaler()),
     "a union": FeatureUnion([("same", FunctionTransformer()), ("scaled", StandardScaler())]),
+    "a function of scikit-learn": FunctionTransformer(scale),
+    "a part of one": FunctionTransformer(partial(scale, with_std=False)),
+    "a bound method": FunctionTransformer(StandardScaler().fit_transform),
     "a pipeline inside": make_pipeline(FunctionTransformer(), StandardScaler()),
 }
 LEARNS_NOTHING = {

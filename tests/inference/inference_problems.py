@@ -1,4 +1,6 @@
-"""Tables with a known truth, and ordinary least squares written out."""
+"""Tables with a known truth, ordinary least squares written out, and an inference with round numbers."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,3 +39,41 @@ def least_squares(X, y, *, intercept=True):
     about = np.sum((y - y.mean()) ** 2) if intercept else y @ y
     variance = squares / (len(y) - design.shape[1])
     return solution, np.sqrt(variance * np.diag(inverse)), variance, 1.0 - squares / about
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is asked of an inference by what builds on it, for coefficients a, b and an intercept.
+
+    Their covariance is that of privacy, plus a residual variance on the diagonal, which is a number and its noise.
+    """
+
+    estimate: np.ndarray
+    privacy: np.ndarray
+    residual: tuple[float, float]
+    hidden: tuple[str, ...] = ()
+    blind: tuple[float, ...] | None = None  # a direction of which nothing is known
+    reasons: tuple[str, ...] = ()
+    names: tuple[str, ...] = ("a", "b", "intercept")
+    intercept: bool = True
+
+    def why_not(self, target="population"):
+        return self.reasons
+
+    def standard_errors(self, target="population"):
+        return self.of_combinations(np.eye(3), target=target)[0]
+
+    def covariance(self, target="population"):
+        found = self.privacy + self.residual[0] * (target == "population") * np.eye(3)
+        empty = np.isnan(self.standard_errors(target))
+        return np.where(empty | empty[:, None], np.nan, found)
+
+    def of_combinations(self, weights, *, target, observations=False):
+        sampling = (target == "population") * (np.sum(weights**2, axis=1) + observations)
+        variance = np.einsum("ij,jk,ik->i", weights, self.privacy, weights) + self.residual[0] * sampling
+        with np.errstate(all="ignore"):
+            free = np.fmin(2.0 * (variance / (self.residual[1] * sampling)) ** 2, 1e12)
+        empty = np.any(weights[:, [name in self.hidden for name in self.names]], axis=1) | bool(self.reasons)
+        if self.blind is not None:
+            empty |= np.abs(weights @ self.blind) > 1e-9
+        return np.where(empty, np.nan, np.sqrt(variance)), free

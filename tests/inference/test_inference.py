@@ -8,64 +8,201 @@ import pytest
 from inference_problems import BOUNDS, TRUTH, fitted, frame, least_squares, table
 
 from dpols import Bounds, PrivateLinearRegression
-from dpols.algorithms import ALGORITHMS
-from dpols.data import ArraySource, BoundedRows
+from dpols.algorithms import algorithm
+from dpols.algorithms.base import Fit
 from dpols.errors import DataError, InferenceWarning, ModelFileError, ParameterError
 from dpols.inference import Estimate, Inference, infer
 from dpols.linalg import inverse_under_noise
 from dpols.privacy import PrivacyBudget, epsilon_of
-from dpols.randomness import streams
-from dpols.side_releases import one_step
-from dpols.statistics import clipped_gradient_and_squares, counts_and_moments, gram
 
 NAMES = ("age", "hours", "intercept")
 
 
-def made_up(residual=(1.0, 0.0), total=(2.0, 0.0), **more):
-    """An inference of two coefficients with round numbers."""
+def made_up(residual=(1.0, 0.0), explained=(1.0, 0.0), **more):
+    """An inference of two coefficients with round numbers, and classical standard errors."""
+    unscaled = np.diag([12.0, 16.0])
     parts = {
         "names": ("a", "b"),
         "n_rows": 10_000,
+        "rows_used": 10_000.0,
         "intercept": True,
+        "cov_type": "nonrobust",
         "estimate": np.array([1.0, -2.0]),
         "privacy_covariance": np.diag([4.0, 9.0]),
-        "unscaled_covariance": np.diag([12.0, 16.0]),
-        "unscaled_spread": np.zeros((2, 2)),
+        "sampling_covariance": residual[0] * unscaled,
+        "unscaled_covariance": unscaled,
+        "spread": np.eye(2),
         "unsure_spread": np.zeros((2, 2)),
+        "gram_noise": 0.0,
+        "score_noise": 0.0,
+        "freedom": 9_998.0,
         "residual_variance": Estimate(*residual),
-        "target_variance": Estimate(*total),
+        "explained_variance": Estimate(*explained),
+        "assumptions": (),
         "reasons": (),
         "population_reasons": (),
     }
     return Inference(**(parts | more))
 
 
+def robust(X, y, units=None):
+    """HC1 standard errors, or CR1 of units, written out."""
+    design = np.column_stack((X, np.ones(len(X))))
+    n, d = design.shape
+    inverse = np.linalg.inv(design.T @ design)
+    scores = design * (y - design @ (inverse @ design.T @ y))[:, None]
+    factor = n / (n - d)
+    if units is not None:
+        scores = np.array([scores[units == unit].sum(axis=0) for unit in np.unique(units)])
+        factor = len(scores) / (len(scores) - 1) * (n - 1) / (n - d)
+    return np.sqrt(factor * np.diag(inverse @ scores.T @ scores @ inverse))
+
+
+def fan(n=4000, seed=0):
+    """Errors that are proportional to the first feature's distance from its middle."""
+    rng = np.random.default_rng(seed)
+    X, _ = table(n, seed=seed)
+    return X, X @ TRUTH[:2] + TRUTH[2] + 0.15 * (X[:, 0] - 54.0) * np.clip(rng.standard_normal(n), -2.0, 2.0)
+
+
 @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "no-intercept"])
-@pytest.mark.parametrize("method", ALGORITHMS)
-def test_with_next_to_no_noise_they_are_those_of_ordinary_least_squares(method, intercept):
+def test_with_next_to_no_noise_they_are_those_of_ordinary_least_squares(intercept):
     X, y = table(2000)
-    model = fitted(X, y, epsilon=1e9, method=method, fit_intercept=intercept, arithmetic="float")
+    options = {"cov_type": "nonrobust"}
+    model = fitted(X, y, epsilon=1e9, fit_intercept=intercept, arithmetic="float", options=options)
     solution, stderr, variance, r_squared = least_squares(X, y, intercept=intercept)
     found = model.inference_
-    np.testing.assert_allclose(found.estimate, solution, rtol=1e-3)
-    np.testing.assert_allclose(found.standard_errors("population"), stderr, rtol=1e-2)
+    np.testing.assert_allclose(found.estimate, solution, rtol=1e-4)
+    np.testing.assert_allclose(found.standard_errors("population"), stderr, rtol=1e-3)
     assert (found.standard_errors("data") < 0.05 * stderr).all()
-    assert found.residual_variance.value == pytest.approx(variance, rel=1e-2)
-    assert found.r_squared()[0] == pytest.approx(r_squared, abs=1e-3)
+    assert found.residual_variance.value == pytest.approx(variance, rel=1e-3)
+    assert found.r_squared()[0] == pytest.approx(r_squared, abs=1e-4)
     assert found.names == (("x0", "x1", "intercept") if intercept else ("x0", "x1"))
     room = 1.96 * stderr
-    np.testing.assert_allclose(model.conf_int(), np.column_stack((solution - room, solution + room)), rtol=0.02)
+    limits = np.asarray(model.conf_int())
+    np.testing.assert_allclose(limits, np.column_stack((solution - room, solution + room)), rtol=0.02)
+
+
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_with_next_to_no_noise_robust_errors_are_those_of_the_sandwich(arithmetic):
+    X, y = fan()
+    found = fitted(X, y, epsilon=1e9, arithmetic=arithmetic).inference_
+    expected, (_, classical, _, _) = robust(X, y), least_squares(X, y)
+    assert found.cov_type == "HC1"
+    np.testing.assert_allclose(found.standard_errors(), expected, rtol=1e-3)
+    assert expected[0] > 1.2 * classical[0]
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance())), found.standard_errors())
+
+
+def families(n=3000, size=3, seed=0):
+    """Rows of units that share a part of their features and of their errors."""
+    rng = np.random.default_rng(seed)
+    units = np.repeat(np.arange(n // size), size)
+    X = 0.5 * table(n, seed=seed)[0] + 0.5 * table(n, seed=seed + 1)[0][units]
+    return X, X @ TRUTH[:2] + TRUTH[2] + 4.0 * rng.uniform(-1.0, 1.0, n)[units] + rng.uniform(-1.0, 1.0, n), units
+
+
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_with_next_to_no_noise_units_have_clustered_errors(arithmetic):
+    X, y, units = families()
+    bounds = Bounds(list(BOUNDS.features.values()), BOUNDS.target)
+    order = np.random.default_rng(1).permutation(len(y))  # units need not lie together
+    model = PrivateLinearRegression(
+        1e9, 1e-6, bounds, inference=True, max_rows_per_unit=3, arithmetic=arithmetic, random_state=0
+    ).fit(X[order], y[order], groups=units[order])
+    found, expected = model.inference_, robust(X, y, units)
+    assert found.cov_type == "cluster"
+    np.testing.assert_allclose(found.standard_errors(), expected, rtol=1e-3)
+    assert (expected > 1.3 * robust(X, y)).all()
+    assert found.rows_used == pytest.approx(3000, rel=1e-6)
+    assert found.residual_variance.value == pytest.approx(least_squares(X, y)[2], rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["ihm", "adassp", "dp-gd"])
+def test_other_methods_are_refused_with_a_remedy(method):
+    X, y = table(300)
+    with pytest.raises(ParameterError, match='inference goes with method="whitened"'):
+        fitted(X, y, method=method)
+
+
+def test_everything_that_is_shown_is_one_fit():
+    X, y = table(5000)
+    model = fitted(X, y, epsilon=1.0)
+    found = model.inference_
+    np.testing.assert_array_equal(found.estimate, [*model.coef_, model.intercept_])
+    np.testing.assert_allclose(found.predict_interval(X[:5]).mean, model.predict(X[:5], raw=True))
+    assert [row.value for row in model.summary().rows] == found.estimate.tolist()
+    report = model.privacy_report_
+    assert [line.value for line in report.estimates] == found.estimate.tolist()
+    assert [line.value for line in report.coefficients] == found.estimate.tolist()
+
+
+def test_rows_that_count_as_zeros_are_not_counted():
+    X, y = table(20_000, seed=4)
+    X[:8000, 0] = np.nan
+    model = fitted(X, y, epsilon=5.0, bad_rows="zero", arithmetic="float")
+    found, (_, _, variance, r_squared) = model.inference_, least_squares(X[8000:], y[8000:])
+    assert found.n_rows == 20_000
+    assert found.rows_used == pytest.approx(12_000, abs=100)
+    assert found.residual_variance.value == pytest.approx(variance, rel=0.1)
+    assert found.r_squared()[0] == pytest.approx(r_squared, abs=0.01)
+    new = found.predict_interval(X[8000:10_000])
+    assert np.mean((new.lower < y[8000:10_000]) & (y[8000:10_000] < new.upper)) > 0.9
+
+
+def test_rows_of_units_that_are_cut_are_not_counted():
+    X, y, units = families(30_000, size=10)
+    bounds = Bounds(list(BOUNDS.features.values()), BOUNDS.target)
+    model = PrivateLinearRegression(20.0, 1e-6, bounds, inference=True, max_rows_per_unit=4, random_state=0)
+    found = model.fit(X, y, groups=units).inference_
+    kept = np.arange(30_000) % 10 < 4
+    _, _, variance, r_squared = least_squares(X[kept], y[kept])
+    assert found.rows_used == pytest.approx(12_000, rel=0.05)
+    assert found.residual_variance.value == pytest.approx(variance, rel=0.15)
+    assert found.r_squared()[0] == pytest.approx(r_squared, abs=0.02)
+
+
+@pytest.mark.parametrize(("units", "cov_type"), [(True, "HC1"), (False, "cluster")])
+def test_a_kind_of_errors_that_does_not_go_with_the_rows_is_refused(units, cov_type):
+    X, y = table(300)
+    bounds = Bounds(list(BOUNDS.features.values()), BOUNDS.target)
+    model = PrivateLinearRegression(
+        3.0, 1e-6, bounds, inference=True, options={"cov_type": cov_type}, max_rows_per_unit=2 if units else None
+    )
+    with pytest.raises(ParameterError, match=f"cov_type='{cov_type}'"):
+        model.fit(X, y, groups=np.arange(300) // 2 if units else None)
+
+
+def test_the_range_rule_assumes_nothing_and_says_so():
+    X, y = table(5000)
+    tail, wide = (fitted(X, y, epsilon=1.0, options={"clip": rule}).inference_ for rule in ("tail", "range"))
+    assert any("thin out" in words for words in tail.assumptions)
+    assert wide.assumptions == ()
+    assert wide.residual_variance.stderr > 5.0 * tail.residual_variance.stderr
+    assert (wide.standard_errors("data") > 1.5 * tail.standard_errors("data")).all()
+
+
+def test_a_target_of_yes_and_no_takes_the_range_rule_by_itself():
+    rng = np.random.default_rng(0)
+    X, _ = table(20_000)
+    y = (rng.random(20_000) < 0.05 + 0.002 * (X[:, 0] - 18.0)).astype(float)
+    bounds = Bounds(list(BOUNDS.features.values()), (0.0, 1.0))
+    found = fitted(X, y, bounds=bounds, epsilon=3.0).inference_
+    assert found.assumptions == ()
+    solution = least_squares(X, y)[0]
+    limits = found.conf_int(1e-4, target="data")
+    assert ((limits[:, 0] < solution) & (solution < limits[:, 1])).all()
 
 
 def test_predictions_without_noise_have_the_classical_intervals():
     X, y = table(2000)
-    model = fitted(X, y, epsilon=1e7, arithmetic="float")
+    model = fitted(X, y, epsilon=1e7, arithmetic="float", options={"cov_type": "nonrobust"})
     solution, _, variance, _ = least_squares(X, y)
     design = np.column_stack((X, np.ones(len(X))))
     row = np.array([[30.0, 10.0]])
     joined = np.array([30.0, 10.0, 1.0])
     spread = variance * joined @ np.linalg.inv(design.T @ design) @ joined
-    mean, observation = model.predict_interval(row, of="mean"), model.predict_interval(row)
+    mean, observation = (model.inference_.predict_interval(row, of=of) for of in ("mean", "observation"))
     assert mean.mean[0] == pytest.approx(joined @ solution, rel=1e-4)
     assert mean.stderr[0] == pytest.approx(math.sqrt(spread), rel=0.01)
     assert observation.stderr[0] == pytest.approx(math.sqrt(spread + variance), rel=0.01)
@@ -73,58 +210,18 @@ def test_predictions_without_noise_have_the_classical_intervals():
 
 
 @pytest.mark.parametrize("arithmetic", ["float", "exact"])
-@pytest.mark.parametrize("method", ["whitened", "ihm", "ihm-adaptive"])
-def test_what_they_are_made_of_is_recorded_and_paid_for(method, arithmetic):
+@pytest.mark.parametrize("cov_type", ["HC1", "nonrobust"])
+def test_what_they_are_made_of_is_recorded_and_paid_for(cov_type, arithmetic):
     X, y = table(1000)
-    paid, plain = (fitted(X, y, method=method, arithmetic=arithmetic, inference=share) for share in (0.3, False))
-    report = paid.privacy_report_
-    names = [line.what for line in report.lines if "for intervals" in line.what or "at the fit" in line.what]
-    assert len(names) == 4
-    assert report.spent_epsilon <= 3.0 * (1.0 + 1e-9)
-    assert len(report.releases) >= len(plain.privacy_report_.releases) + 5 - (method == "ihm-adaptive") * 20
-    budget = PrivacyBudget(3.0, 1e-6)
-    planned = one_step.plan(budget, n_rows=1000, n_features=3, budget_share=0.3).releases
-    for release in planned:
-        assert release in report.releases
-    # All five together are worth the share that was asked for: not less noise, and hardly more.
-    whole = one_step.plan(budget, n_rows=1000, n_features=3, budget_share=1.0 - 1e-12).releases
-    assert epsilon_of(whole, 1e-6) == pytest.approx(3.0, rel=1e-6)
-    if method != "ihm-adaptive":  # one in stages adds epsilons
-        assert epsilon_of(report.releases, 1e-6) == pytest.approx(report.spent_epsilon, rel=1e-6)
-        assert report.spent_epsilon > 2.999
-
-
-@pytest.mark.parametrize("arithmetic", ["float", "exact"])
-def test_each_release_has_the_noise_that_it_is_accounted_with(arithmetic):
-    X, y = table(300, seed=3)
-    row_map = BOUNDS.row_map(n_features=2, columns=("age", "hours"), fit_intercept=True)
-    rows = BoundedRows(ArraySource(X, y), row_map, arithmetic=arithmetic)
-    plan = one_step.plan(PrivacyBudget(1.0, 1e-6), n_rows=300, n_features=3, budget_share=0.5)
-    trials = 4000 if arithmetic == "float" else 700
-    theta = np.tile([0.3, 0.1, -0.1], (trials, 1))
-    measured = one_step.run(rows, plan, theta, streams(1, trials))
-    assert measured.releases == plan.releases
-    plain = BoundedRows(ArraySource(X, y), row_map)
-    counts, moments = counts_and_moments(plain, theta[:1], edges=one_step.EDGES)
-    off_diagonal = (measured.gram - gram(plain).value)[:, [0, 0, 1], [1, 2, 2]]
-    noise = {
-        "diagonal": ((measured.gram - gram(plain).value)[:, range(3), range(3)], plan.gram_multiplier),
-        "beside it": (off_diagonal, plan.gram_multiplier * math.sqrt(0.5)),
-        "counts": (measured.counts - counts.value, plan.count_multiplier),
-        "moments": (measured.moments - moments.value, plan.moment_multiplier * math.sqrt(2.0)),
-    }
-    gradients, squares = [], []
-    for bound in np.unique(measured.residual_bound):
-        here = measured.residual_bound == bound
-        gradient, square = clipped_gradient_and_squares(plain, theta[:1], residual_bound=float(bound))
-        gradients.append((measured.gradient[here] - gradient.value * bound) / bound)
-        squares.append((measured.squares[here] - square.value[0] * bound**2) / bound**2)
-    noise["gradient"] = (np.concatenate(gradients), plan.gradient_multiplier)
-    noise["squares"] = (np.concatenate(squares), plan.square_multiplier)
-    for name, (values, stddev) in noise.items():
-        ratio = float(np.std(values)) / stddev
-        assert 0.93 < ratio < 1.07, (name, ratio)  # far from 2/3 and from 3/2
-        assert abs(float(np.mean(values))) < 0.15 * stddev, name
+    report = fitted(X, y, arithmetic=arithmetic, options={"cov_type": cov_type}).privacy_report_
+    plan = algorithm("whitened-inference").plan(PrivacyBudget(3.0, 1e-6), n_rows=1000, n_features=3, cov_type=cov_type)
+    assert sorted(report.releases, key=str) == sorted(plan.releases, key=str)
+    names = [line.what for line in report.lines]
+    assert ("outer products of whitened gradients" in names) == (cov_type == "HC1")
+    assert "sum of squared residuals" in names
+    # The whole budget is used: not less noise than it allows, and hardly more.
+    assert epsilon_of(report.releases, 1e-6) == pytest.approx(report.spent_epsilon, rel=1e-6)
+    assert 2.999 < report.spent_epsilon <= 3.0 * (1.0 + 1e-9)
 
 
 @pytest.mark.slow
@@ -135,7 +232,8 @@ def test_stated_errors_are_those_of_repeated_fits_on_the_same_rows(epsilon):
     errors = np.array([model.estimate for model in models]) - least_squares(X, y)[0]
     stated = np.array([model.standard_errors("data") for model in models])
     ratio = np.sqrt(np.mean((errors / stated) ** 2, axis=0))
-    assert ((ratio > 0.8) & (ratio < 1.2)).all(), ratio  # neither 2/3 nor 3/2
+    # Neither 2/3 nor 3/2; what clipping may hide is allowed for, and here it hides nothing.
+    assert ((ratio > 0.75) & (ratio < 1.1)).all(), ratio
     assert (np.abs(np.mean(errors / stated, axis=0)) < 0.25).all()
 
 
@@ -153,37 +251,28 @@ def test_few_rows_give_reasons_instead_of_numbers():
     X, y = table(200)
     model = fitted(X, y, epsilon=0.5)
     with pytest.warns(InferenceWarning, match="smallest eigenvalue"):
-        assert np.isnan(model.conf_int()).all()
+        assert np.isnan(np.asarray(model.conf_int())).all()
     with pytest.warns(InferenceWarning, match="use more rows"):
         found = model.predict_interval(X[:3])
-    assert np.isnan(found.lower).all()
-    assert np.isfinite(found.mean).all()
+    assert np.isnan(found["lower"]).all()
+    assert np.isfinite(found["mean"]).all()
     text = " ".join(str(model.summary()).split())
     assert "No intervals: along some direction the features vary too little" in text
     assert all(row.lower is None and row.stderr is None for row in model.summary().rows)
     assert model.inference_.r_squared() is None
 
 
-def test_a_fit_that_is_far_off_gives_reasons():
-    X, y = table(3000)
-    model = fitted(X, y, epsilon=20.0, method="dp-gd", options={"learning_rate": 60.0, "norm_bound": 50.0})
-    assert any("the fit is far off" in reason for reason in model.inference_.reasons)
-
-
-def test_units_of_several_rows_have_intervals_for_the_data_only():
+def test_units_without_clustered_errors_have_intervals_for_the_data_only():
     X, y = table(40_000)
-    parameters = {"epsilon": 5.0, "arithmetic": "float", "max_rows_per_unit": 2}
-    import dpols
-
-    bounds = dpols.Bounds(list(BOUNDS.features.values()), BOUNDS.target)
+    parameters = {"epsilon": 5.0, "arithmetic": "float", "max_rows_per_unit": 2, "options": {"cov_type": "nonrobust"}}
+    bounds = Bounds(list(BOUNDS.features.values()), BOUNDS.target)
     model = PrivateLinearRegression(delta=1e-6, bounds=bounds, inference=True, random_state=0, **parameters)
     model.fit(X, y, groups=np.arange(40_000) // 2)
     with pytest.warns(InferenceWarning, match="not independent"):
-        assert np.isnan(model.conf_int()).all()
+        assert np.isnan(np.asarray(model.conf_int())).all()
     found, (solution, _, variance, r_squared) = model.inference_, least_squares(X, y)
     limits = found.conf_int(1e-4, target="data")
     assert ((limits[:, 0] < solution) & (solution < limits[:, 1])).all()
-    # Where noise in the counts looks like residuals, as in this fit, the clip level and with it the errors are large.
     _, low, high = found.residual_variance.with_limits(1e-4)
     assert low < variance < high
     _, low, high = found.r_squared(1e-4)
@@ -197,6 +286,8 @@ def test_combinations_have_the_variance_of_the_definition():
     np.testing.assert_allclose(
         found.conf_int(0.05, target="data")[0], 1.0 + 1.959964 * 2.0 * np.array([-1, 1]), rtol=1e-6
     )
+    np.testing.assert_allclose(found.covariance("data"), np.diag([4.0, 9.0]))
+    np.testing.assert_allclose(found.covariance(), np.diag([16.0, 25.0]))
     sure, unsure = made_up((1.0, 1e-6)), made_up((1.0, 0.5))
     assert np.diff(unsure.conf_int())[0] > 1.02 * np.diff(sure.conf_int())[0]  # Student's quantile
     assert np.isnan(made_up((1.0, 2.0)).conf_int()).all()  # a variance that is noise for the most part
@@ -205,21 +296,29 @@ def test_combinations_have_the_variance_of_the_definition():
 @pytest.mark.parametrize("r_squared", [0.05, 0.6, 0.99])
 def test_limits_of_r_squared_cover_whatever_the_noise(r_squared):
     rng = np.random.default_rng(2)
-    for residual_std, total_std in ((0.01, 0.01), (0.05, 0.3), (0.3, 0.02)):
+    for residual_std, explained_std in ((0.01, 0.01), (0.05, 0.3), (0.3, 0.02)):
         covered = 0
         for _ in range(1500):
             residual = (1.0 - r_squared) + residual_std * rng.standard_normal()
-            found = made_up((residual, residual_std), (1.0 + total_std * rng.standard_normal(), total_std))
-            _, low, high = found.r_squared(0.05)
-            covered += low <= r_squared <= high
+            explained = r_squared + explained_std * rng.standard_normal()
+            limits = made_up((residual, residual_std), (explained, explained_std)).r_squared(0.05)
+            covered += limits is None or limits[1] <= r_squared <= limits[2]
         assert covered / 1500 > 0.93
 
 
-def test_the_share_of_the_budget_is_checked():
+def test_what_the_noise_hides_has_no_number():
+    assert made_up((0.1, 0.4), (0.1, 0.4)).r_squared() is None
+    assert made_up((0.0, 0.01), (0.0, 0.01)).r_squared() is None
+    assert made_up((0.1, 0.4)).residual_variance.with_limits() is None
+    assert made_up((1.0, 0.3)).residual_variance.with_limits()[1] > 0.0
+    assert np.isnan(made_up((0.1, 0.4)).predict_interval(np.ones((1, 1))).lower).all()
+
+
+def test_arguments_are_checked():
     X, y = table(500)
-    for share in (1.5, -0.1, "half", 0.0):
+    for wrong in (1.5, 0.3, "half"):
         with pytest.raises(ParameterError, match="inference="):
-            fitted(X, y, inference=share)
+            fitted(X, y, inference=wrong)
     model = fitted(X, y, inference=False)
     with pytest.raises(ParameterError, match="inference=True"):
         model.conf_int()
@@ -246,10 +345,11 @@ def test_a_saved_model_keeps_them(tmp_path):
     model.fit(people, "pay").save(tmp_path / "model.json")
     loaded = PrivateLinearRegression.load(tmp_path / "model.json")
     assert str(loaded.summary()) == str(model.summary())
-    np.testing.assert_array_equal(loaded.conf_int(0.1, target="data"), model.conf_int(0.1, target="data"))
+    np.testing.assert_array_equal(
+        np.asarray(loaded.conf_int(0.1, target="data")), np.asarray(model.conf_int(0.1, target="data"))
+    )
     rows = people[["age", "hours"]].head(4)
-    for one, other in zip(loaded.predict_interval(rows), model.predict_interval(rows), strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(loaded.predict_interval(rows), model.predict_interval(rows))
 
 
 @pytest.mark.parametrize(
@@ -262,6 +362,7 @@ def test_a_saved_model_keeps_them(tmp_path):
         lambda data: data.update(residual_variance=[1.0]),
         lambda data: data.update(reasons="none"),
         lambda data: data.update(intercept=None),
+        lambda data: data.update(cov_type="HC7"),
     ],
 )
 def test_a_spoilt_inference_is_refused(spoil):
@@ -292,37 +393,49 @@ def alike(n=6000, *, seed=0, apart=0.06):
 def inferred(gram_eigenvalues, *, seed=0):
     """An inference whose released X'X has these eigenvalues, in standard deviations of its noise, along the axes."""
     d = len(gram_eigenvalues)
-    plan = one_step.plan(PrivacyBudget(1.0, 1e-6), n_rows=10**6, n_features=d, budget_share=0.5)
+    plan = algorithm("whitened-inference").plan(PrivacyBudget(1.0, 1e-6), n_rows=10**6, n_features=d)
     rng = np.random.default_rng(seed)
-    gram = np.diag(plan.gram_multiplier * np.asarray(gram_eigenvalues, dtype=float))
-    measured = one_step.Measured(
-        plan.releases,
-        theta=np.zeros((1, d)),
-        gram=gram[None],
-        counts=np.zeros((1, len(one_step.EDGES))),
-        moments=np.array([[0.0, 1e5]]),
-        residual_bound=np.ones(1),
-        gradient=plan.gradient_multiplier * rng.standard_normal((1, d)),
-        squares=np.array([1e4]),
-    )
+    step = 1e-3 * rng.standard_normal(d)
+    released = {
+        "metric": np.eye(d),
+        "used": 1e6,
+        "gram": plan.third_gram_multiplier * np.diag(np.asarray(gram_eigenvalues, dtype=float)),
+        "gram_noise": plan.third_gram_multiplier,
+        "point": np.zeros(d),
+        "point_noise": 1e-3,
+        "gradient": step,
+        "step": step,
+        "gradient_noise": 1e-3,
+        "by_range": True,
+        "unseen": 0.0,
+        "limits": np.ones(12),
+        "residual_bound": 1.0,
+        "lost": 0.0,
+        "squares": 1e4,
+        "score_limit": 1.0,
+        "scores": 1e-4 * np.eye(d),
+        "score_noise": 1e-6,
+    }
+    fit = Fit(step[None], plan.releases, {name: np.asarray(value)[None] for name, value in released.items()})
     bounds = Bounds([(-1.0, 1.0)] * d, (-1.0, 1.0))
     row_map = bounds.row_map(n_features=d, columns=None, fit_intercept=False)
-    return infer(plan, measured, row_map, [f"x{i}" for i in range(d)], n_rows=10**6)
+    return infer(plan, fit, row_map, [f"x{i}" for i in range(d)], n_rows=10**6)
 
 
 def test_a_direction_that_is_unsure_takes_only_intervals_that_depend_on_it():
-    found = inferred([4.0, 50.0, 50.0])
+    found = inferred([3.0, 50.0, 50.0])
     for target in ("data", "population"):
         assert list(np.isnan(found.standard_errors(target))) == [True, False, False]
         assert list(np.isnan(found.p_values(target))) == [True, False, False]
         assert found.why_empty(target)[0].startswith("x0: along some direction")
+        assert np.isnan(found.covariance(target)).sum() == 5
     weights = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.01, 1.0, 0.0], [0.05, 1.0, 0.0]])
     stderr, _ = found.of_combinations(weights, target="data")
     assert list(np.isnan(stderr)) == [True, False, False, True]
     # A new observation has a variance of its own, beside which that of the coefficients may be small.
     new = found.predict_interval(np.array([[0.05, 1.0, 0.0]]))
     assert np.isfinite(new.lower).all()
-    assert inferred([6.0, 50.0, 50.0]).why_empty() == ()
+    assert inferred([4.5, 50.0, 50.0]).why_empty() == ()
     assert inferred([2.0, 50.0, 50.0]).reasons
 
 
@@ -333,25 +446,26 @@ def test_what_many_directions_must_reach_grows_with_their_number():
 
 @pytest.mark.extras
 def test_a_summary_and_a_warning_name_the_coefficients_without_intervals():
-    X, y = alike()
+    X, y = alike(apart=0.005)
     bounds = Bounds([(0.0, 1.0)] * 3, (-1.0, 1.0))
     rows = np.array([[1.0, 0.0, 0.5], [0.5, 0.5, 0.5]])
     for seed in range(60):
-        model = fitted(X, y, bounds=bounds, epsilon=6.0, arithmetic="float", random_state=seed)
+        model = fitted(X, y, bounds=bounds, epsilon=1.5, arithmetic="float", random_state=seed)
         empty = np.isnan(model.inference_.standard_errors())
         some = np.isnan(model.inference_.predict_interval(rows, of="mean").stderr).sum() == 1
-        if not model.inference_.reasons and list(empty) == [True, True, False, False] and some:
+        if empty[:2].all() and not empty.all() and some:
             break
     else:
         pytest.fail("no fit had intervals for some coefficients only")
-    with pytest.warns(InferenceWarning, match="x0, x1: along some direction"):
-        assert np.isnan(model.conf_int()[:2]).all()
+    with pytest.warns(InferenceWarning, match="x0, x1.*: along some direction"):
+        assert np.isnan(np.asarray(model.conf_int())[:2]).all()
     with pytest.warns(InferenceWarning, match="1 of 2 rows"):
         model.predict_interval(rows, of="mean")
-    assert "No interval of x0, x1:" in " ".join(str(model.summary()).split())
+    assert "No interval of x0, x1" in " ".join(str(model.summary()).split())
     assert [row.lower is None for row in model.summary().rows] == list(empty)
     found = model.inference_
-    assert (np.abs(found.estimate - [0.3, 0.1, -0.2, 0.0])[2:] < 5.0 * found.standard_errors()[2:]).all()
+    errors = np.abs(found.estimate - [0.3, 0.1, -0.2, 0.0])[~empty]
+    assert (errors < 5.0 * found.standard_errors()[~empty]).all()
 
 
 @pytest.mark.parametrize("values", [[8.0, 40.0, 40.0], [12.0] * 6])

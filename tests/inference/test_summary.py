@@ -1,12 +1,16 @@
 """What a summary shows: text of 80 columns, HTML without markup of names, a frame, and reasons."""
 
 import json
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from inference_problems import fitted, frame, table
+from inference_problems import Known, fitted, frame, table
 
 from dpols import Bounds, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols.inference import Estimate
+from dpols.inference.summary import summarise
 
 LONG = "a very long name of a column with <b>markup</b> & more than twenty letters"
 
@@ -48,9 +52,9 @@ def test_names_are_shown_whole_and_escaped_in_html_and_cut_in_text():
     bounds = Bounds(features={LONG: (18, 90), "hours": (0, 60)}, target=(0, 100))
     model = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds, inference=True).fit(people, "pay")
     summary = model.summary()
-    assert "&lt;b&gt;markup&lt;/b&gt; &amp; more" in summary.to_html()
-    assert "<b>" not in summary.to_html()
-    assert summary._repr_html_() == summary.to_html()
+    assert "&lt;b&gt;markup&lt;/b&gt; &amp; more" in summary.as_html()
+    assert "<b>" not in summary.as_html()
+    assert summary._repr_html_() == summary.as_html()
     assert 'name="viewport"' in summary.to_page()
     assert max(map(len, str(summary).splitlines())) <= 80
     assert "NOT PRIVATE" not in str(summary)
@@ -62,7 +66,7 @@ def test_bounds_from_the_data_are_said_not_to_be_private():
     bounds = Bounds.from_data(frame(), target="pay", unsafe_from_data=True)
     summary = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds).fit(frame(), "pay").summary()
     assert "NOT PRIVATE: the bounds were read from the data" in str(summary)
-    assert "NOT PRIVATE" in summary.to_html()
+    assert "NOT PRIVATE" in summary.as_html()
 
 
 @pytest.mark.extras
@@ -72,7 +76,7 @@ def test_the_frame_has_a_row_for_each_coefficient():
     ).fit(frame(), "pay")
     shown = model.summary().to_frame()
     assert list(shown.index) == ["age", "hours", "intercept"]
-    assert list(shown.columns) == ["coef", "std err", "privacy", "P>|t|", "[0.025", "0.975]"]
+    assert list(shown.columns) == ["coef", "std err", "privacy", "t", "P>|t|", "[0.025", "0.975]"]
     np.testing.assert_allclose(shown[["[0.025", "0.975]"]], model.conf_int())
     assert np.isnan(model.summary().to_frame().to_numpy()).sum() == 0
 
@@ -93,20 +97,138 @@ def test_powers_without_an_interval_come_with_advice_to_centre_them():
         columns = {"age": NumericColumn(18, 90), "other": NumericColumn(18, 90)}
         feature_map = FeatureMap(columns, terms=["age", term], target=(0, 25_000))
         model = PrivateLinearRegression(
-            epsilon=1.0, delta=1e-6, feature_map=feature_map, inference=True, random_state=0
+            epsilon=0.05, delta=1e-6, feature_map=feature_map, inference=True, random_state=0
         ).fit(np.column_stack((age, age)), cost)
         assert "No interval" in str(model.summary())
         assert (advice in " ".join(str(model.summary()).split())) == has
         assert (advice in " ".join(str(model.privacy_report_).split())) == has
 
 
-def test_a_summary_says_how_far_the_coefficients_of_predictions_are():
-    X, y = table(20_000, seed=1)
-    model = fitted(X, y)
-    noise = model.inference_.standard_errors("data")
-    far = np.abs([*model.coef_, model.intercept_] - model.inference_.estimate) / noise
-    said = " ".join(str(model.summary()).split())
-    assert (
-        f"within {far.max():.2g} privacy std errors of coef; furthest is {model.inference_.names[far.argmax()]},"
-        in said
-    )
+def summary_of(inference, **described):
+    """The summary of a fit whose inference is replaced by a made-up one."""
+    model = fitted(*table(500))
+    return summarise(replace(model.privacy_report_, **described), inference)
+
+
+@dataclass(frozen=True)
+class Whole(Known):
+    """An inference with what a summary needs of the fit as a whole."""
+
+    squared: tuple[float, float, float] = (0.5, 0.4, 0.6)
+    variance: tuple[float, float] = (4.0, 0.5)
+    rows_used: float = 480.0
+    cov_type: str = "nonrobust"
+    assumptions: tuple[str, ...] = ("Assumed: large residuals are rare.",)
+
+    @property
+    def residual_variance(self):
+        return Estimate(*self.variance)
+
+    def r_squared(self, alpha=0.05):
+        return self.squared
+
+    def why_empty(self, target="population"):
+        return ()
+
+    def p_values(self, target="population"):
+        return np.where(np.isnan(self.standard_errors()), np.nan, 0.04)
+
+    def conf_int(self, alpha=0.05, *, target="population"):
+        errors = self.standard_errors(target)
+        return np.column_stack((self.estimate - errors, self.estimate + errors))
+
+
+def whole(**more):
+    return Whole(np.array([2.0, -30.0, 1e6]), np.eye(3), (1.0, 0.0), **more)
+
+
+def test_a_hidden_coefficient_has_words_in_place_of_numbers():
+    summary = summary_of(whole(hidden=("a",)))
+    (line,) = (line for line in str(summary).splitlines() if line.startswith("a "))
+    assert line.split() == ["a", "hidden", "by", "the", "noise"]
+    assert '<td class="words" colspan="7">hidden by the noise</td>' in summary.as_html()
+    assert r"a & \multicolumn{7}{c}{hidden by the noise} \\" in summary.as_latex()
+    assert [row.hidden for row in summary.rows] == [True, False, False]
+    assert summary.to_dict()["coefficients"][0]["hidden"] is True
+    assert "F-statistic        hidden by the noise" in str(summary)
+
+
+@pytest.mark.extras
+def test_hidden_values_are_nan_in_frames():
+    pytest.importorskip("pandas")
+    shown = summary_of(whole(hidden=("a",))).to_frame()
+    assert shown.loc["a"].isna().all()
+    assert shown.loc[["b", "intercept"]].notna().all(axis=None)
+    assert shown.loc["b", "t"] == pytest.approx(-30.0 / np.sqrt(2.0))
+
+
+def test_what_is_missing_for_another_reason_than_noise_is_not_said_to_be_hidden():
+    for reason, said in (("rows of one unit are not independent", "none; "), ("noise hides it", "hidden by the noise")):
+        facts = dict(summary_of(whole(reasons=(reason,))).facts)
+        assert facts["Std errors"].startswith(said)
+        assert facts["F-statistic"].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("more", "hidden"),
+    [
+        ({}, 0),
+        ({"squared": (1.0, 0.0, 1.0)}, 2),
+        ({"squared": None}, 2),
+        ({"variance": (0.0, 1.0)}, 3),
+        ({"variance": (-2.0, 1.0)}, 3),
+        ({"variance": (None, None)}, 3),
+    ],
+)
+def test_what_the_noise_hides_of_the_whole_fit_is_said(more, hidden):
+    facts = dict(summary_of(whole(**more)).facts)
+    shown = [facts[name] for name in ("R-squared", "Adj. R-squared", "Residual variance")]
+    assert shown.count("hidden by the noise") == hidden
+    if not hidden:
+        assert facts["R-squared"] == "0.5, 95% interval [0.4, 0.6]"
+        assert facts["Adj. R-squared"].startswith(f"{1 - 0.5 * 479 / 477:.4g}, ")
+
+
+def test_a_summary_names_what_was_fitted():
+    levels = (("region", "north"), ("sex", "f"))
+    described = {"target_name": "pay", "formula": "pay ~ a + b", "reference_levels": levels, "date": "2026-01-31"}
+    text = str(summary_of(whole(), **described, unit="patient", rows_per_unit=4))
+    said = " ".join(text.split())
+    for words in (
+        "Dep. variable pay",
+        "Formula pay ~ a + b",
+        "Reference north (of region), f (of sex)",
+        "Date 2026-01-31",
+        "Protects all rows of one patient together, of which at most 4 are used",
+        "Rows 500, of which about 480 are used; 3 coefficients",
+        "Assumed rows are independent",
+        "F-statistic",
+        "4 P values are shown here",
+        "up to 20%",
+    ):
+        assert words in said
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9, 1e150])
+def test_numbers_of_any_size_stand_apart_and_within_80_columns(scale):
+    inference = Whole(scale * np.array([-1.23456, 12345.678, -9.87654e6]), scale**2 * np.eye(3), (scale**2, 0.0))
+    lines = str(summary_of(inference)).splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in ("a", "b", "intercept"):
+        (line,) = (line for line in lines if line.startswith(f"{name} ") and "%" not in line)
+        numbers = [float(cell) for cell in line.split()[1:]]
+        assert len(numbers) == 7
+        assert numbers[0] == pytest.approx(inference.estimate[inference.names.index(name)], rel=0.05)
+
+
+def test_names_are_never_markup_in_latex():
+    wild = r"[x] $a_b$ \input{/etc/passwd} 50% & more ~ #1 ^2 {y} <z> |w|"
+    text = summary_of(whole(names=(wild, "b", "intercept"))).as_latex()
+    (row,) = (line for line in text.splitlines() if line.startswith("{}[x]"))
+    assert r"\$a\_b\$ \textbackslash{}input\{/etc/passwd\} 50\% \& more" in row
+    assert r"\input{" not in text
+    assert len(re.findall(r"(?<!\\)&", row)) == 7
+    assert r"$-30$" in text
+    assert r"$1 \times 10^{6}$" in text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpols import Bounds
-from dpols.algorithms import ALGORITHMS, Algorithm
+from dpols.algorithms import ALGORITHMS, Algorithm, algorithm
 from dpols.data import ArraySource, BoundedRows
 from dpols.privacy import PrivacyBudget
 
@@ -31,7 +31,7 @@ class Case:
 
     @property
     def algorithm(self) -> Algorithm:
-        return ALGORITHMS[self.method]
+        return algorithm(self.method)
 
     def plan(self, **changes: Any) -> Any:
         """The plan at this case's budget and size, or with some of them changed."""
@@ -44,6 +44,10 @@ CASES = (
     Case("whitened", epsilon=8.0),
     Case("whitened", options={"n_iterations": 5}, epsilon=8.0),
     Case("whitened", "paper", epsilon=8.0),
+    Case("whitened-inference", epsilon=8.0),
+    Case("whitened-inference", options={"n_iterations": 6, "cov_type": "nonrobust", "clip": "tail"}, epsilon=8.0),
+    Case("whitened-inference", options={"cov_type": "cluster", "clip": "range"}, epsilon=8.0),
+    Case("whitened-inference", "paper", epsilon=8.0),
     Case("ihm"),
     Case("ihm", options={"eigenvalue": "on"}),
     Case("ihm", options={"eigenvalue": "off", "ridge": True, "n_iterations": 2}),
@@ -53,6 +57,7 @@ CASES = (
     Case("ihm", "paper", {"ridge": True, "n_iterations": 1}),
     Case("ihm-adaptive"),
     Case("ihm-adaptive", "paper", {"eigenvalue_share": 0.3, "min_iterations": 1, "residual_bound": 0.5}),
+    Case("ihm-adaptive", options={"sketch_rule": "condition-term"}),
     Case("ihm-adaptive", "paper"),
     Case("linmix"),
     Case("linmix", options={"eigenvalue": "on", "sketch_size": 5}),
@@ -74,9 +79,18 @@ CASES = (
     Case("sheffet"),
     Case("sheffet", options={"sketch_size": 5}),
     Case("sheffet", "paper"),
+    Case("logistic", epsilon=8.0),
+    Case("logistic", options={"n_iterations": 5}, epsilon=2.0),
+    Case("logistic", "paper", epsilon=8.0),
+    Case("poisson", epsilon=8.0),
+    Case("poisson", options={"n_iterations": 5}, epsilon=2.0),
+    Case("poisson", "paper", epsilon=8.0),
 )
+LINEAR_CASES = tuple(case for case in CASES if case.method in ALGORITHMS)
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_method = pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=str)
+every_linear_case = pytest.mark.parametrize("case", LINEAR_CASES, ids=str)
+every_linear_method = pytest.mark.parametrize("case", [case for case in LINEAR_CASES if not case.options], ids=str)
 every_arithmetic = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
@@ -141,6 +155,51 @@ def whitened_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     ]
 
 
+def generalised_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    d, of = plan.n_features, {name: values[trial] for name, values in fit.transcript.items()}
+    multipliers = [plan.gram_multiplier, plan.second_gram_multiplier]
+    multipliers += [] if plan.sloped_multiplier is None else [plan.sloped_multiplier]
+    grams = [SymmetricGaussian(d, m * limit**2) for m, limit in zip(multipliers, of["row_limits"], strict=True)]
+    gradients = [Gaussian(d, plan.gradient_multiplier * limit) for limit in of["limits"]]
+    warm_up, turn = plan.warm_up, plan.turn
+    return [
+        Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
+        grams[0],
+        Gaussian(17, plan.length_multiplier),
+        grams[1],
+        *gradients[:warm_up],
+        Gaussian(24, plan.count_multiplier),
+        *gradients[warm_up:turn],
+        *grams[2:],
+        gradients[turn],
+        Gaussian(24, plan.rise_multiplier),
+        *gradients[turn + 1 :],
+    ]
+
+
+def whitened_inference_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    d, of = plan.n_features, {name: values[trial] for name, values in fit.transcript.items()}
+    multipliers = plan.gram_multiplier, plan.second_gram_multiplier, plan.third_gram_multiplier
+    grams = [SymmetricGaussian(d, m * limit**2) for m, limit in zip(multipliers, of["row_limits"], strict=True)]
+    locating = [Gaussian(d, plan.locating_multiplier * limit) for limit in of["limits"][:-4]]
+    closing = [Gaussian(d, plan.closing_multiplier * limit) for limit in of["limits"][-4:]]
+    scores = [] if plan.score_multiplier is None else [plan.score_multiplier * of["score_limit"] ** 2]
+    return [
+        Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
+        grams[0],
+        Gaussian(17, plan.length_multiplier),
+        grams[1],
+        grams[2],
+        *locating[: plan.warm_up],
+        Gaussian(24, plan.count_multiplier),
+        *locating[plan.warm_up :],
+        Gaussian(27, plan.late_count_multiplier),
+        *closing,
+        Gaussian(1, plan.square_multiplier * of["residual_bound"] ** 2),
+        *(SymmetricGaussian(d, stddev) for stddev in scores),
+    ]
+
+
 def linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     multiplier = plan.eigenvalue_multiplier
     test = [] if multiplier is None else [Gaussian(1, multiplier * SQUARED_NORM_WITH_TARGET)]
@@ -179,6 +238,7 @@ def sheffet_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
 # What a run must draw, from the plan and, where it has a choice, from what it released; never from its own records.
 DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
     "whitened": whitened_draws,
+    "whitened-inference": whitened_inference_draws,
     "ihm": ihm_draws,
     "ihm-adaptive": adaptive_ihm_draws,
     "linmix": linmix_draws,
@@ -187,6 +247,8 @@ DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
     "boosted-adassp": boosted_adassp_draws,
     "dp-gd": dp_gd_draws,
     "sheffet": sheffet_draws,
+    "logistic": generalised_draws,
+    "poisson": generalised_draws,
 }
 
 

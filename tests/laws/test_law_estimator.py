@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, Constraints, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 
 NORMS = Bounds(x_norm=1.0, y_abs=1.0)
@@ -28,6 +28,7 @@ def estimator(**changes):
 CONFIGURATIONS = [
     *(estimator(method=method) for method in ALGORITHMS),
     estimator(fit_intercept=False),
+    estimator(constraints=Constraints(lower=0.0)),
     estimator(arithmetic="float", bounds=Bounds(x_norm=10.0, target=(-100.0, 300.0))),
     estimator(arithmetic="float", accounting="paper", neighbours="replace-one", delta="1/n^1.5"),
 ]

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from law_cases import Case, bounded, every_arithmetic, every_case, every_method, problem
+from law_cases import Case, bounded, every_arithmetic, every_linear_case, every_linear_method, problem
 from law_oracles import explicit_rows, hessian_sketch_steps, least_squares
 
 from dpols import Bounds, mechanisms
@@ -58,6 +58,29 @@ def whitened_limit(X, y, plan, fit, trial):
     return theta
 
 
+def whitened_inference_limit(X, y, plan, fit, trial):
+    of = {name: values[trial] for name, values in fit.transcript.items()}
+    V, r0 = X @ of["metric"], y - X @ of["base"]
+    lengths = np.linalg.norm(V, axis=1)
+    points, gradients = [np.zeros(X.shape[1])], []
+    first = len(of["limits"]) - 4
+    for step, limit in enumerate(of["limits"]):
+        if step == first:  # from the mean of where the first steps led
+            points[-1] = np.mean([p + g for p, g in list(zip(points, gradients, strict=False))[plan.warm_up :]], axis=0)
+        r = r0 - V @ points[-1]
+        sizes = lengths * np.abs(r)
+        gradients.append(V.T @ (r * np.minimum(1.0, limit / np.maximum(sizes, 1e-300))))
+        points.append(points[-1] + 0.75 * gradients[-1])
+    rows = V * np.minimum(1.0, of["row_limits"][2] / lengths)[:, None]
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    noise = plan.third_gram_multiplier * of["row_limits"][2] ** 2
+    seen = np.maximum(values, noise)
+    inverses = 1.0 / (seen + 0.5 * noise**2 * (np.sum(1.0 / seen) + 1.0 / seen))
+    inverses = np.where(values < 2.5 * noise, np.minimum(inverses, 1.0), inverses)
+    step = (vectors * inverses) @ vectors.T @ np.mean(gradients[-4:], axis=0)
+    return of["base"] + of["metric"] @ (np.mean(points[-5:-1], axis=0) + step)
+
+
 def sketch_and_solve_limit(X, y, plan, fit, trial):
     """Least squares on rows that have the released Gram matrix."""
     rows = np.linalg.cholesky(fit.transcript["sketch"][trial]).T
@@ -87,6 +110,7 @@ def descent_limit(X, y, plan, fit, trial):
 
 NOISELESS_LIMIT = {
     "whitened": whitened_limit,
+    "whitened-inference": whitened_inference_limit,
     "ihm": ihm_limit,
     "ihm-adaptive": ihm_limit,
     "linmix": sketch_and_solve_limit,
@@ -104,7 +128,7 @@ def bounded_by_definition(fit_intercept):
 
 
 @every_arithmetic
-@every_case
+@every_linear_case
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_an_endless_budget_gives_the_noiseless_method(case, arithmetic, fit_intercept):
     rows, targets = bounded_by_definition(fit_intercept)
@@ -117,7 +141,7 @@ def test_an_endless_budget_gives_the_noiseless_method(case, arithmetic, fit_inte
 
 
 @every_arithmetic
-@every_case
+@every_linear_case
 @pytest.mark.usefixtures("no_gaussian_noise")
 def test_without_gaussian_noise_any_budget_gives_the_noiseless_method(case, arithmetic):
     X, y = problem(2000, 3)
@@ -130,7 +154,7 @@ def test_without_gaussian_noise_any_budget_gives_the_noiseless_method(case, arit
         np.testing.assert_allclose(fit.theta[trial], expected, atol=accuracy * np.linalg.norm(expected))
 
 
-@every_method
+@every_linear_method
 def test_a_modest_budget_does_not_give_the_endless_one(case):
     """Else the two laws above would hold of a method without noise."""
     X, y = problem(2000, 3)
@@ -151,6 +175,7 @@ def test_a_modest_budget_does_not_give_the_endless_one(case):
 # How each method is led to least squares: with a sketch so large, or steps so many, that neither matters.
 TOWARDS_LEAST_SQUARES = {
     "whitened": {},
+    "whitened-inference": {},
     "ihm": {"n_iterations": 30},
     "ihm-adaptive": {"min_iterations": 20, "max_iterations": 20},
     "linmix": {"sketch_size": 400_000},
@@ -162,7 +187,7 @@ TOWARDS_LEAST_SQUARES = {
 }
 
 
-@every_method
+@every_linear_method
 def test_an_endless_budget_leads_to_least_squares(case):
     X, y = problem(2000, 3)
     solution, _ = least_squares(X, y, fit_intercept=False)

@@ -14,7 +14,10 @@ from dpols.data.fixed_point import FixedPointSpan
 from dpols.statistics import (
     length_counts,
     on_grid,
+    score_counts,
+    score_gram,
     totals,
+    unit_score_gram,
     whiten,
     whitened_gradient,
     whitened_gradient_and_counts,
@@ -49,6 +52,9 @@ def sums_of(rows, metric, theta, limit):
         "gradient": whitened_gradient(white, theta, limit=limits),
         "gradient with counts": gradient,
         "counts": counts,
+        "counts alone": score_counts(white, theta, edges=EDGES),
+        "scores": score_gram(white, theta, limit=limits),
+        "scores of units": unit_score_gram(white, theta, limit=limits),
     }
 
 

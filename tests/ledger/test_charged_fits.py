@@ -109,14 +109,15 @@ def test_all_that_a_fit_buys_beside_its_method_is_charged_too(ledger):
         0.5,
         1e-8,
         PaidBounds(),
-        method="adassp",
         inference=True,
         count_clipped=True,
         max_rows_per_unit=3,
         ledger=ledger,
     ).fit(X, Y, groups=people)
     (entry,) = ledger.entries()
-    assert entry.what == "adassp fit at (epsilon=0.5, delta=1e-08), zero-out, unit of groups of up to 3 rows"
+    assert (
+        entry.what == "whitened-inference fit at (epsilon=0.5, delta=1e-08), zero-out, unit of groups of up to 3 rows"
+    )
     assert sorted(map(repr, entry.releases)) == sorted(map(repr, bought.privacy_report_.releases))
     assert len(entry.releases) > 5
     report = json.loads(bought.privacy_report_.to_json())

@@ -304,7 +304,7 @@ def test_what_fails_after_the_first_release_stays_charged(ledger, method, error)
 
 
 @pytest.mark.parametrize("method", ALGORITHMS)
-@pytest.mark.parametrize("parameters", [{}, {"bounds": PaidBounds()}, {"inference": True}], ids=repr)
+@pytest.mark.parametrize("parameters", [{}, {"bounds": PaidBounds()}, {"count_clipped": True}], ids=repr)
 def test_a_charge_is_void_if_and_only_if_no_mechanism_was_entered(ledger, method, parameters, monkeypatch):
     entered = []
     for name in ("gaussian", "symmetric_gaussian", "mix_gram", "mix_rows"):

@@ -37,7 +37,8 @@ def sketching(**parameters):
 CHARGED = {
     "fit": (fitting(), 3),
     "seeded fit": (fitting(random_state=0), 3),
-    "fit that buys everything": (fitting(bounds=PaidBounds(), count_clipped=True, inference=True), 12),
+    "fit that buys everything": (fitting(bounds=PaidBounds(), count_clipped=True), 7),
+    "fit with intervals": (fitting(method="whitened", inference=True, options={"n_iterations": 6}), 15),
     "fit of units": (fitting(max_rows_per_unit=2, count_clipped=True), 4),
     "search": (searching({"fit_intercept": [True, False]}), 7),
     "seeded search": (searching({"fit_intercept": [True, False]}, random_state=0), 7),

@@ -266,6 +266,7 @@ def test_rows_hold_what_they_need_and_nothing_else(ledger):
         "time": "",
         "row": 2,
         "outcome": "DataError before the first release",
+        "report": "",
     }
     json.dumps(content, allow_nan=False)
     assert math.isfinite(ledger.gaussian_left())

@@ -7,7 +7,7 @@ import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
 from dpols.privacy import GaussianRelease
-from dpols.verification import verify_report
+from dpols.verification import verify_file, verify_report
 
 BOUNDS = Bounds(x_norm=1.0, y_abs=1.0)
 
@@ -35,11 +35,38 @@ def test_the_entry_of_the_fit_pays_for_it(report, ledger):
     assert charged(report, ledger)
 
 
-def test_an_entry_counts_until_it_is_void(report, ledger):
+def test_an_entry_pays_for_the_report_whose_hash_it_keeps(report, ledger):
     entry = ledger.reserve([report.releases], what=ledger.entries()[0].what)
-    assert charged(report, ledger, entry)
-    ledger.void(entry, why="nothing was released")
     assert not charged(report, ledger, entry)
+    named = replace(report, ledger_entry=entry.identity)
+    ledger.settle(entry, report=named.digest)
+    assert charged(named, ledger)
+
+
+CHANGES = {
+    "what is assumed": {"assumed_public": ("nothing: every person in the table is protected",)},
+    "the verdict": {"verdict": "certified by an authority"},
+    "the bounds": {"bounds": (("x0", "[-9, 9]"),)},
+    "the advice": {"advice": ("none",)},
+    "the number of rows": {"n_rows": 10**9},
+    "the accounting": {"accounting": "paper"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_whatever_was_changed_in_report_and_page_alike_is_found_by_the_ledger(change, report, ledger, tmp_path):
+    changed = replace(report, **change)
+    page = tmp_path / "report.html"
+    page.write_text(changed.to_html(), encoding="utf-8")
+    assert all(finding.holds for finding in verify_file(page))
+    assert [finding.what for finding in verify_file(page, ledger=ledger) if not finding.holds] == [
+        "charged to the ledger"
+    ]
+
+
+def test_a_changed_coefficient_is_found_by_the_ledger(report, ledger):
+    first, *others = report.coefficients
+    assert not charged(replace(report, coefficients=(replace(first, value=first.value + 1.0), *others)), ledger)
 
 
 def test_an_entry_that_is_not_of_such_a_fit_does_not_pay(report, ledger):

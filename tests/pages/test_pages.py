@@ -9,33 +9,54 @@ import numpy as np
 import pytest
 from jinja2 import TemplateNotFound, UndefinedError
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import (
+    Bounds,
+    BudgetLedger,
+    FeatureMap,
+    NumericColumn,
+    PrivateLinearRegression,
+    release_sketch,
+    summary_col,
+)
 from dpols.pages import environment, render
 from dpols.planning.accuracy import AccuracyPlan
 from dpols.planning.simulation import PlannedRow
+from dpols.privacy import GaussianRelease
 
 REPOSITORY = Path(__file__).parents[2]
 TEMPLATES = files("dpols.pages") / "templates"
 HOSTILE = "<script>alert('x')</script><img src=https://a.example/b onerror=\"y\">"
 WHOLE = ("report.html", "summary.html", "plan.html")
+PARTS = ("summary_part.html", "summary_col.html", "report", "model", "feature map", "ledger", "sketch", "tests")
 
 
 @pytest.fixture(scope="module")
-def pages():
-    """Every page of a fit whose columns have hostile names, and of a plan with hostile words."""
+def pages(tmp_path_factory):
+    """Every page of a fit whose columns have hostile names, and of a plan with hostile words; and notebooks' parts."""
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     X = pandas.DataFrame(rng.uniform(-1.0, 1.0, (400, 2)), columns=[HOSTILE, "b" * 80])
     bounds = Bounds(features={HOSTILE: (-1.0, 1.0), "b" * 80: (-1.0, 1.0)}, target=(-2.0, 2.0))
-    model = PrivateLinearRegression(20.0, 1e-6, bounds, random_state=0).fit(X, X[HOSTILE])
+    model = PrivateLinearRegression(20.0, 1e-6, bounds, inference=True, random_state=0).fit(X, X[HOSTILE])
+    feature_map = FeatureMap({HOSTILE: NumericColumn(-1.0, 1.0)}, target=(0.0, 1.0), target_name=HOSTILE)
+    ledger = BudgetLedger(tmp_path_factory.mktemp("ledgers") / "a.ledger", epsilon=1.0, delta=1e-6)
+    ledger.add(GaussianRelease(20.0), what=HOSTILE)
+    sketch = release_sketch(X, epsilon=1.0, delta=1e-6, rows=20, bounds=Bounds(features=dict(bounds.features)))
     row = PlannedRow(HOSTILE, 1.0, 1e-6, 1000, 0.1, 0.0, 0.6, 0.4, 0.1, 0.0, None, HOSTILE)
     plan = AccuracyPlan((row,), 1000, 3, HOSTILE, 0.5, 2, left_out=((HOSTILE, HOSTILE),))
     summary = model.summary()
     return {
         "report.html": model.privacy_report_.to_html(),
         "summary.html": summary.to_page(),
-        "summary_part.html": summary.to_html(),
+        "summary_part.html": summary.as_html(),
         "plan.html": plan.to_html(),
+        "summary_col.html": summary_col([model])._repr_html_(),
+        "report": model.privacy_report_._repr_html_(),
+        "model": model._repr_mimebundle_()["text/html"],
+        "feature map": feature_map._repr_html_(),
+        "ledger": ledger._repr_html_(),
+        "sketch": sketch.report._repr_html_(),
+        "tests": model.t_test(np.eye(3))._repr_html_(),
     }
 
 
@@ -55,7 +76,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("name", [*WHOLE, "summary_part.html"])
+@pytest.mark.parametrize("name", [*WHOLE, *PARTS])
 def test_a_hostile_column_name_is_shown_and_is_no_element(pages, name):
     page = Elements(pages[name])
     assert HOSTILE in page.text
@@ -64,7 +85,7 @@ def test_a_hostile_column_name_is_shown_and_is_no_element(pages, name):
     assert scripts == ([{"type": "application/json", "id": "privacy-report"}] if name == "report.html" else [])
 
 
-@pytest.mark.parametrize("name", [*WHOLE, "summary_part.html"])
+@pytest.mark.parametrize("name", [*WHOLE, *PARTS])
 def test_pages_load_nothing(pages, name):
     page = Elements(pages[name])
     loaded = ("src", "href", "srcset", "action", "data", "poster", "background")
@@ -83,7 +104,7 @@ def test_only_marked_values_enter_unescaped():
     assert marked == []
 
 
-@pytest.mark.parametrize("name", [*WHOLE, "summary_part.html"])
+@pytest.mark.parametrize("name", [*WHOLE, "summary_part.html", "part.html", "summary_col.html"])
 def test_a_missing_value_is_an_error(name):
     with pytest.raises(UndefinedError):
         render(name)
@@ -155,7 +176,8 @@ def contrast(one, other):
 
 def test_text_has_contrast_in_light_in_dark_and_on_paper():
     found = [dict(re.findall(r"--([\w-]+): (#\w+)", body)) for _, body in rules((TEMPLATES / "style.css").read_text())]
-    light, dark, paper = [colours for colours in found if colours]
+    light, dark, also_light, also_dark, paper = [colours for colours in found if colours]
+    assert (also_light, also_dark) == (light, dark)  # the themes of notebooks
     for colours in (light, light | dark, light | paper):
         pairs = [(name, ground) for name in ("ink", "soft", "link") for ground in ("paper", "tint")]
         pairs += [("on-alarm", "alarm"), *((name, f"{name}-tint") for name in ("good", "fair", "bad"))]
@@ -170,6 +192,20 @@ def test_a_page_of_a_fit_that_is_not_private_cannot_be_mistaken(pages, name):
     assert "<title>NOT PRIVATE: " in page
     assert re.search(r'<body class="dpols page void">\n<h1>[^<]+</h1>\n<p class="alarm">NOT PRIVATE: ', page)
     assert page.count('class="caution"') == 1  # a large epsilon
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_notebook_shows_no_text_of_the_program(pages, name):
+    text = Elements(pages[name]).text
+    assert not re.search(r"\b[A-Z]\w+\(\w+=|\bNone\b|\bnan\b|object at 0x", text)
+    assert pages[name].startswith('<div class="dpols part')
+    assert pages[name].count("<div") == pages[name].count("</div")
+
+
+def test_before_a_fit_a_notebook_shows_the_parameters():
+    shown = PrivateLinearRegression(epsilon=0.25)._repr_mimebundle_()
+    assert "PrivateLinearRegression" in shown["text/html"]
+    assert "epsilon=0.25" in shown["text/plain"]
 
 
 @pytest.mark.parametrize("name", WHOLE)

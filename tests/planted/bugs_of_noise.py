@@ -186,15 +186,6 @@ BUGS = (
     ),
     Bug(
         "an exact value in the place of its release",
-        "clip level of intervals",
-        Edit(
-            "side_releases/one_step.py",
-            "EDGES[quiet_edge(counts, plan.count_multiplier)]",
-            "EDGES[quiet_edge(exact_counts.value * exact_counts.step, plan.count_multiplier)]",
-        ),
-    ),
-    Bug(
-        "an exact value in the place of its release",
         "norm of paid bounds",
         Edit(
             "side_releases/paid_bounds.py",
@@ -217,11 +208,11 @@ BUGS = (
     ),
     Bug(
         "sensitivity of several numbers that is that of one",
-        "sums of targets and of their squares",
+        "squared residuals of a bound above 1",
         Edit(
             "statistics/sums.py",
-            "root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)",
-            "root = SQUARE if pair.exact else 1.0",
+            "return _statistic(values, sensitivity=1.0, step=np.square(residual_bound))",
+            "return _statistic(values, sensitivity=1.0, step=np.minimum(np.square(residual_bound), residual_bound))",
         ),
     ),
     Bug(
@@ -240,6 +231,24 @@ BUGS = (
             "private_search/scores.py",
             "(np.minimum(steps, _STEPS) - _STEPS // 2) * good",
             "np.minimum(steps, _STEPS) * good",
+        ),
+    ),
+    Bug(
+        "constraints met in the exact curvature",
+        "a step of IHM",
+        Edit(
+            "algorithms/ihm.py",
+            "theta = region.nearest(sketches[-1], theta)",
+            "theta = region.nearest(np.repeat(np.asarray(hessian.value, float)[None], channel.trials, 0), theta)",
+        ),
+    ),
+    Bug(
+        "a constrained fit draws twice",
+        "the finished fit",
+        Edit(
+            "algorithms/base.py",
+            "        fit = self.run(rows, plan, bits)\n        theta = region",
+            "        self.run(rows, plan, bits)\n        fit = self.run(rows, plan, bits)\n        theta = region",
         ),
     ),
 )

@@ -96,8 +96,8 @@ BUGS = (
         "counts of gradient lengths",
         Edit(
             "algorithms/whitened.py",
-            "        path.choose(counts, choices[step], edges, known.used)\n",
-            "        path.choose(exact_counts.value * exact_counts.step, choices[step], edges, known.used)\n",
+            "        path.choose(counts, choices[step], known.used)\n",
+            "        path.choose(exact_counts.value * exact_counts.step, choices[step], known.used)\n",
         ),
     ),
     Bug(
@@ -122,6 +122,76 @@ BUGS = (
             "algorithms/whitened.py",
             "rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE",
             "rest = 1.0 - _TOTALS - _GRAM - _LENGTHS - _COUNTS - _RISE",
+        ),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "clip level of intervals",
+        Edit(
+            "algorithms/whitened_inference.py",
+            "    counts = channel.gaussian(exact, multiplier=plan.late_count_multiplier)\n",
+            "    channel.gaussian(exact, multiplier=plan.late_count_multiplier)\n"
+            "    counts = (exact.value * exact.step).astype(float) + np.zeros((channel.trials, 1))\n",
+        ),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "scores of units",
+        Edit(
+            "algorithms/whitened_inference.py",
+            "        return noisy / units**2, plan.score_multiplier * limit**2\n",
+            "        noisy = exact.value.astype(float) * np.reshape(exact.step, (-1, 1, 1))\n"
+            "        return noisy / units**2, plan.score_multiplier * limit**2\n",
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "scores in floating point",
+        Edit(
+            "data/span.py",
+            "weights = np.clip(residuals, -level, level) / limit",
+            "weights = residuals / limit",
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "scores in exact arithmetic",
+        Edit(
+            "data/fixed_point.py",
+            "weights = np.clip(residuals, -level, level) * (ONE / limit)",
+            "weights = residuals * (ONE / limit)",
+        ),
+        Edit(
+            "data/fixed_point.py",
+            "    if squares.max(initial=0.0) > SQUARE:\n        steps",
+            "    if False:\n        steps",
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "sums of a unit's scores",
+        Edit(
+            "statistics/whitened.py",
+            "short = sums * (1.0 / np.maximum(lengths, limit))",
+            "short = sums * (1.0 / limit)",
+        ),
+    ),
+    Bug(
+        "a unit charged as one row",
+        "rows shortened before they are joined",
+        Edit(
+            "data/rows.py",
+            "        return np.stack([np.bincount(units, weights=column) for column in lines.T])\n",
+            "        return lines.T\n",
+        ),
+    ),
+    Bug(
+        "shares of the budget that add up to more than the whole",
+        "closing gradients",
+        Edit(
+            "algorithms/whitened_inference.py",
+            "    rest = 1.0 - fixed - 2.0 * gram - third\n",
+            "    rest = 1.0 - fixed - gram - third\n",
         ),
     ),
 )

@@ -22,9 +22,10 @@ from coverage import CoverageData
 
 PROJECT = Path(__file__).parents[2]
 CACHE = PROJECT / "build" / "planted"
-# This folder; tests of frozen pages and figures; fuzzing, which measures coverage itself; and commands and benchmarks,
-# which are built on what the other tests cover.
+# This folder; tests of frozen pages and figures, and of the tree; fuzzing, which measures coverage itself; and commands
+# and benchmarks, which are built on what the other tests cover.
 LEFT_OUT = ("planted", "docs", "fuzz", "cli", "benchmarks")
+OF_THE_TREE = ("test_readme.py", "test_layout.py", "test_import_direction.py", "test_public_names.py")
 # Without tests of frozen numbers, which notice any change, right or wrong; and without Spark, which takes long to start
 # and sums by the functions that the tests of Dask see.
 SELECTED = ("-m", "not slow and not spark", "-k", "not frozen", "-p", "no:cacheprovider", "-q", "--tb=line")
@@ -136,8 +137,8 @@ def _statements(tree: ast.AST) -> Iterator[range]:
 
 def _test_files() -> list[Path]:
     tests = PROJECT / "tests"
-    files = [path for path in tests.rglob("test_*.py") if path.parent != tests]
-    return sorted(path for path in files if path.relative_to(tests).parts[0] not in LEFT_OUT)
+    left_out = {*LEFT_OUT, *OF_THE_TREE}
+    return sorted(path for path in tests.rglob("test_*.py") if path.relative_to(tests).parts[0] not in left_out)
 
 
 def _digest_of_tests(path: Path) -> str:

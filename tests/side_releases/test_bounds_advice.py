@@ -34,7 +34,7 @@ def test_tight_bounds_are_found_by_counting():
 
 def test_bounds_that_clip_little_are_said_to():
     (said,) = report(Bounds(features=[(-4, 4), (-4, 4)], target=(-10, 10)), count_clipped=True).advice
-    assert "no bound is clearly tight or wide" in said
+    assert "no bound is clearly too tight or too wide" in said
 
 
 def test_a_norm_that_clips_is_found_too():
@@ -125,4 +125,4 @@ def test_misspelt_categories_are_told_and_not_called_wide():
 @pytest.mark.parametrize("unknown", ["zeros", "other"])
 def test_categories_that_occur_are_not_talked_of(unknown):
     (said,) = advice_on_regions(REGIONS, unknown=unknown)
-    assert "no bound is clearly tight or wide" in said
+    assert "no bound is clearly too tight or too wide" in said

@@ -22,7 +22,6 @@ def coverage(
         Path | None, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
     ] = None,
     runs: Annotated[int | None, typer.Option(min=2, help="Runs in each cell: 4000, or 300 with --quick.")] = None,
-    method: given.Method = "whitened",
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")] = 0,
 ) -> None:
     """Simulate fits on fresh data and count how often 95% intervals cover the truth. Exits with 1 where they do not.
@@ -38,7 +37,7 @@ def coverage(
         out.mkdir(parents=True, exist_ok=True)
         check_output(out / "coverage.json")
         journal = out / "journal.jsonl"
-    groups = quick_groups(runs or _QUICK_RUNS, method) if quick else standard_groups(runs or _RUNS, method)
+    groups = quick_groups(runs or _QUICK_RUNS) if quick else standard_groups(runs or _RUNS)
     total = sum(group.cost * group.runs for group in groups)
     with counting(round(total)) as (name, advance):
 
@@ -61,7 +60,7 @@ def coverage(
 
 
 def _show(found: dict[str, Any]) -> None:
-    columns = ("design", ">n", ">d", ">eps", ">printed", ">population", ">data", ">oracle", "")
+    columns = ("design", ">n", ">d", ">eps", ">printed", ">population", ">data", ">width", "")
     rows = [
         (
             row["design"].replace(" conditioned", ""),
@@ -70,15 +69,14 @@ def _show(found: dict[str, Any]) -> None:
             f"{row['epsilon']:g}",
             f"{row['printed_slopes']:.0%}, {row['printed_intercepts']:.0%}",
             *("" if row[name] is None else f"{row[name]:.1%}" for name in ("population", "data")),
-            "" if row["width_over_oracle"] is None else f"{row['width_over_oracle']:.2f}",
-            "" if row["holds"] else "FAILS",
+            "" if row["width_over_nonprivate"] is None else f"{row['width_over_nonprivate']:.2f}",
+            "" if row["holds"] and row["judged"] else "not judged" if row["holds"] else "FAILS",
         )
         for row in found["cells"]
     ]
     print_table("How often 95% intervals cover", columns, rows)
     console.print(
-        "printed: share of slopes and of intercepts with an interval; oracle: width over that with known X'X and "
-        "residual variance"
+        "printed: share of slopes and of intercepts with an interval; width: over that of a non-private interval"
     )
     console.print(
         f"No intervals in {found['share_without_intervals']:.0%} of all fits, and in all fits of "

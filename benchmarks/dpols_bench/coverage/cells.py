@@ -1,29 +1,31 @@
 """What is simulated: groups of cells that share their data sets, and one batch of runs of a group."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dpols.algorithms import Algorithm, algorithm
+from dpols.algorithms.whitened_inference import InferencePlan
 from dpols.data import ArraySource, BoundedRows, Bounds, RowMap
 from dpols.data.source import Total
 from dpols.data.threads import one_blas_thread
+from dpols.data.units import source_of_units
 from dpols.inference import Inference, infer
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
-from dpols.side_releases import one_step
-from dpols.side_releases.side_plan import plan_fit
 
-from .designs import DESIGNS
+from .designs import DESIGNS, OLD, PEOPLE, Design, Sampled
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ALPHA = 0.05
+_QUANTILE = 1.959963984540054
 BATCH_RUNS = 250
-_SEED = 1  # not the one of the simulations by which the constants of inference were chosen
+COMPARED = 200  # runs of a group that are fitted without inference, too
+_SEED = 2  # not the one of the simulations by which the constants of inference were chosen
 _BATCH_VALUES = 60_000_000  # of a batch's data; more go in shorter batches, so that little is lost when a run stops
 
 
@@ -36,8 +38,6 @@ class Group:
     n_features: int
     epsilons: tuple[float, ...]
     runs: int
-    method: str
-    n_iterations: int | None = None  # gradients of whitened descent
 
     def batches(self) -> "Iterator[Batch]":
         """Divide the runs."""
@@ -48,7 +48,7 @@ class Group:
     @property
     def cost(self) -> float:
         """Seconds that one run takes on one core, about."""
-        return len(self.epsilons) * (3.5e-3 + 3.2e-8 * self.n_rows * (self.n_features + 8))
+        return len(self.epsilons) * (9e-3 + 5e-8 * self.n_rows * (self.n_features + 8))
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,13 @@ class Cell:
     variances_covered: int = 0
     r_squareds: int = 0
     r_squareds_covered: int = 0
-    width_over_oracle: float = 0.0  # summed over the intervals for the population
-    width_over_nonprivate: float = 0.0
+    by_range: int = 0  # fits with the limit of the range rule
+    nonprivate: int = 0  # coefficients of non-private fits with the same kind of standard error
+    nonprivate_covered: int = 0
+    width_over_nonprivate: float = 0.0  # summed over the intervals for the population
+    compared: int = 0  # slopes of fits with and without inference
+    squared_errors_with: float = 0.0  # about the population's, in squared non-private standard errors
+    squared_errors_without: float = 0.0
 
     def add(self, other: "Cell") -> None:
         """Add the sums of more runs."""
@@ -94,30 +99,35 @@ class Cell:
         return asdict(self)
 
 
-def standard_groups(runs: int = 4000, method: str = "whitened") -> list[Group]:
-    """Return what is simulated by default: under an hour on two cores."""
+def standard_groups(runs: int = 4000) -> list[Group]:
+    """Return what is simulated by default."""
+    few, fewer = min(runs, 1000), min(runs, 200)
     groups = []
-    for name in DESIGNS:
+    for name in (design.name for design in OLD):
         groups += [
-            Group(name, 500, 2, (0.3, 1.0, 3.0, 10.0), runs, method),
-            Group(name, 500, 10, (3.0, 10.0), runs, method),
-            Group(name, 5_000, 2, (0.3, 1.0, 3.0, 10.0), runs, method, n_iterations=5),
-            Group(name, 5_000, 10, (0.3, 1.0, 3.0, 10.0), runs, method, n_iterations=5),
-            Group(name, 100_000, 2, (1.0, 10.0), runs, method, n_iterations=4),
-            Group(name, 100_000, 10, (0.3, 3.0), runs, method, n_iterations=4),
-            Group(name, 1_000_000, 5, (1.0,), min(runs, 300), method, n_iterations=4),
+            Group(name, 500, 2, (0.3, 1.0, 3.0, 10.0), runs),
+            Group(name, 500, 10, (3.0, 10.0), runs),
+            Group(name, 5_000, 2, (0.3, 1.0, 3.0, 10.0), runs),
+            Group(name, 5_000, 10, (0.3, 1.0, 3.0, 10.0), runs),
+            Group(name, 100_000, 2, (1.0, 10.0), few),
+            Group(name, 100_000, 10, (0.3, 3.0), few),
+            Group(name, 1_000_000, 5, (1.0,), fewer),
         ]
-    groups.append(Group("well conditioned, normal errors", 20_000, 50, (10.0,), runs, method, n_iterations=4))
-    groups.append(Group("well conditioned, heavy tails", 50_000, 50, (3.0,), runs, method, n_iterations=4))
+    groups.append(Group(OLD[0].name, 20_000, 50, (10.0,), few))
+    groups.append(Group(OLD[1].name, 50_000, 50, (3.0,), few))
+    for name in (design.name for design in PEOPLE):
+        groups += [Group(name, 1_000, 3, (3.0, 10.0), runs), Group(name, 10_000, 3, (1.0, 3.0), runs)]
+        groups += [Group(name, 100_000, 3, (1.0,), few)]
     return groups
 
 
-def quick_groups(runs: int = 300, method: str = "whitened") -> list[Group]:
+def quick_groups(runs: int = 300) -> list[Group]:
     """Return a selection that takes seconds."""
     return [
-        Group("well conditioned, heavy tails", 500, 2, (0.3, 10.0), runs, method, n_iterations=5),
-        Group("ill conditioned, skewed errors", 5_000, 2, (10.0,), runs, method, n_iterations=5),
-        Group("well conditioned, normal errors", 5_000, 5, (3.0,), runs, method, n_iterations=5),
+        Group("well conditioned, heavy tails", 500, 2, (0.1, 10.0), runs),
+        Group("ill conditioned, skewed errors", 5_000, 2, (10.0,), runs),
+        Group("well conditioned, normal errors", 5_000, 5, (3.0,), runs),
+        Group("units of 5 rows", 5_000, 2, (10.0,), runs),
     ]
 
 
@@ -129,43 +139,64 @@ def run_batch(batch: Batch) -> dict[float, Cell]:
         for run in range(batch.first, batch.first + batch.count):
             seed = [_SEED, run, group.n_rows, group.n_features, list(DESIGNS).index(group.design)]
             rng = np.random.default_rng(seed)
-            X, y = design.sample(group.n_rows, group.n_features, rng)
-            truth = _Truth.of(design.coefficients(group.n_features), X, y, design.sample(1, group.n_features, rng))
-            rows = BoundedRows(_OneBlock(X, y), _row_map(group.n_features), arithmetic="float")
+            sampled = design.sample(group.n_rows, group.n_features, rng)
+            new = replace(design, missing=0.0).sample(design.rows_per_unit, group.n_features, rng)
+            truth = _Truth.of(design, sampled, new)
+            rows = _rows(design, sampled)
             for epsilon, bits in zip(group.epsilons, streams(rng, len(group.epsilons)), strict=True):
-                _count(cells[epsilon], *_fit(group, epsilon, rows, bits), truth)
+                method, plan = _plans(group, epsilon)
+                fit = method.run(rows, plan, [bits])
+                _count(cells[epsilon], _inferred(group, plan, rows, fit), truth)
+                cells[epsilon].by_range += bool(fit.transcript["by_range"][0])
+                if run < COMPARED:
+                    _compare(cells[epsilon], group, epsilon, rows, fit.theta[0], bits, truth)
     return cells
 
 
 @dataclass(frozen=True)
 class _Truth:
-    """What intervals should cover, and what who knows it would use."""
+    """What intervals should cover, and what a non-private fit has to say of it."""
 
     population: Array
     least_squares: Array
+    stderr: Array  # of the kind that the fit has
     residual_variance: float
     r_squared: float
-    inverse_gram: Array  # in the units of the data
     new_row: Array
     new_target: float
 
     @classmethod
-    def of(cls, population: Array, X: Array, y: Array, new: tuple[Array, Array]) -> "_Truth":
-        n, d = X.shape
-        sums = X.sum(axis=0)
-        gram = np.block([[X.T @ X, sums[:, None]], [sums, np.array([[n]])]])
-        solution = np.linalg.solve(gram, np.append(X.T @ y, y.sum()))
-        squares = float(np.sum((y - X @ solution[:-1] - solution[-1]) ** 2))
-        about = float(np.sum((y - y.mean()) ** 2))
-        inverse = np.linalg.inv(gram)
+    def of(cls, design: Design, sampled: Sampled, new: Sampled) -> "_Truth":
+        kept = ~np.isnan(sampled.features[:, 0])
+        X, y = sampled.features[kept], sampled.target[kept]
+        n, d = len(X), X.shape[1] + 1
+        joined = np.column_stack((X, np.ones(n)))
+        inverse = np.linalg.inv(joined.T @ joined)
+        solution = inverse @ (joined.T @ y)
+        residuals = y - joined @ solution
+        scores, correction = joined * residuals[:, None], n / (n - d)
+        if sampled.units is not None:
+            units = sampled.units[kept]
+            scores = np.stack([np.bincount(units, weights=column) for column in scores.T], axis=1)
+            correction *= (n - 1) / n * len(scores) / (len(scores) - 1)
+        covariance = correction * inverse @ (scores.T @ scores) @ inverse
         return cls(
-            population, solution, squares / (n - d - 1), 1.0 - squares / about, inverse, new[0], float(new[1][0])
+            population=design.coefficients(d - 1),
+            least_squares=solution,
+            stderr=np.sqrt(np.diag(covariance)),
+            residual_variance=float(residuals @ residuals) / (n - d),
+            r_squared=1.0 - float(residuals @ residuals) / float(np.sum((y - y.mean()) ** 2)),
+            new_row=new.features[:1],
+            new_target=float(new.target[0]),
         )
 
 
-def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> None:
-    """Add one fit; ``noise`` is the standard deviation of that in its gradient, in the units of the data."""
+def _count(cell: Cell, inference: Inference, truth: _Truth) -> None:
+    """Add one fit."""
     cell.runs += 1
+    missed = np.abs(truth.least_squares - truth.population)
+    cell.nonprivate += len(missed)
+    cell.nonprivate_covered += int((missed <= _QUANTILE * truth.stderr).sum())
     if inference.why_not("data"):
         return
     limits = inference.conf_int(ALPHA, target="data")
@@ -182,14 +213,26 @@ def _count(cell: Cell, inference: Inference, noise: float, truth: _Truth) -> Non
     limits = inference.conf_int(ALPHA)
     _count_coefficients(cell, "", limits, truth.population)
     there = ~np.isnan(limits[:, 0])
-    sampling = truth.residual_variance * np.diag(truth.inverse_gram)
-    private = noise**2 * np.einsum("ij,ij->i", truth.inverse_gram, truth.inverse_gram)
-    half = 0.5 * (limits[:, 1] - limits[:, 0])[there] / 1.959963984540054
-    cell.width_over_oracle += float(np.sum(half / np.sqrt(sampling + private)[there]))
-    cell.width_over_nonprivate += float(np.sum(half / np.sqrt(sampling)[there]))
+    half = 0.5 * (limits[:, 1] - limits[:, 0])[there] / _QUANTILE
+    cell.width_over_nonprivate += float(np.sum(half / truth.stderr[there]))
     mean = float(truth.new_row[0] @ truth.population[:-1] + truth.population[-1])
     _count_prediction(cell, "means", inference.predict_interval(truth.new_row, alpha=ALPHA, of="mean"), mean)
     _count_prediction(cell, "observations", inference.predict_interval(truth.new_row, alpha=ALPHA), truth.new_target)
+
+
+def _compare(
+    cell: Cell, group: Group, epsilon: float, rows: BoundedRows, theta: Array, bits: Any, truth: _Truth
+) -> None:
+    """Add the errors of slopes with inference and of the fit without it, in non-private standard errors."""
+    plain = algorithm("whitened")
+    plan = plain.plan(_budget(group, epsilon), n_rows=_n_units(group), n_features=group.n_features + 1)
+    without = plain.run(rows, plan, [bits]).theta[0]
+    matrix, offset = rows.row_map.coefficient_map()
+    d = group.n_features
+    errors = [((matrix @ each + offset)[:d] - truth.population[:d]) / truth.stderr[:d] for each in (theta, without)]
+    cell.compared += d
+    cell.squared_errors_with += float(errors[0] @ errors[0])
+    cell.squared_errors_without += float(errors[1] @ errors[1])
 
 
 def _count_coefficients(cell: Cell, prefix: str, limits: Array, values: Array) -> None:
@@ -209,30 +252,39 @@ def _add(cell: Cell, name: str, covered: int, count: int = 1) -> None:
     setattr(cell, f"{name}_covered", getattr(cell, f"{name}_covered") + covered)
 
 
-def _fit(group: Group, epsilon: float, rows: BoundedRows, bits: Any) -> tuple[Inference, float]:
-    method, plan, step = _plans(group, epsilon)
-    fit = method.run(rows, plan, [bits])
-    measured = one_step.run(rows, step, fit.theta, [bits])
+def _rows(design: Design, sampled: Sampled) -> BoundedRows:
+    source: Any = _OneBlock(sampled.features, sampled.target)
+    if sampled.units is not None:
+        source = source_of_units(source, sampled.units, max_rows=design.rows_per_unit, bad_rows="raise")
+    row_map = _row_map(sampled.features.shape[1], design.target)
+    bad_rows = "zero" if design.missing else "raise"
+    return BoundedRows(source, row_map, bad_rows, "float", design.rows_per_unit)  # type: ignore[arg-type]
+
+
+def _inferred(group: Group, plan: InferencePlan, rows: BoundedRows, fit: Any) -> Inference:
     names = [f"x{i}" for i in range(group.n_features)] + ["intercept"]
-    inference = infer(step, measured, rows.row_map, names, n_rows=group.n_rows)
-    # A gradient in units of the data is row_norm times one of bounded rows: features and targets have scale 1.
-    noise = float(measured.residual_bound[0]) * step.gradient_multiplier * rows.row_map.row_norm
-    return inference, noise
+    return infer(plan, fit, rows.row_map, names, n_rows=group.n_rows, rows_per_unit=rows.rows_per_unit)
 
 
 @lru_cache(maxsize=64)
-def _plans(group: Group, epsilon: float) -> tuple[Algorithm, Any, one_step.OneStepPlan]:
-    method, budget = algorithm(group.method), PrivacyBudget(epsilon, float(group.n_rows) ** -2)
-    shorter = method.name == "whitened" and group.n_iterations is not None
-    options: dict[str, Any] = {"n_iterations": group.n_iterations} if shorter else {}
-    planned = plan_fit(method, budget, n_rows=group.n_rows, n_features=group.n_features + 1, **options)
-    assert planned.beside.intervals is not None
-    return method, planned.method, planned.beside.intervals
+def _plans(group: Group, epsilon: float) -> tuple[Algorithm, InferencePlan]:
+    method, design = algorithm("whitened-inference"), DESIGNS[group.design]
+    options: dict[str, Any] = {"cov_type": "cluster" if design.rows_per_unit > 1 else "HC1", **design.options}
+    n, d = _n_units(group), group.n_features + 1
+    return method, method.plan(_budget(group, epsilon), n_rows=n, n_features=d, **options)
 
 
-@lru_cache(maxsize=8)
-def _row_map(d: int) -> RowMap:
-    bounds = Bounds(features=[(-1.0, 1.0)] * d, target=(-1.0, 1.0))
+def _n_units(group: Group) -> int:
+    return -(-group.n_rows // DESIGNS[group.design].rows_per_unit)
+
+
+def _budget(group: Group, epsilon: float) -> PrivacyBudget:
+    return PrivacyBudget(epsilon, float(group.n_rows) ** -2)
+
+
+@lru_cache(maxsize=16)
+def _row_map(d: int, target: tuple[float, float]) -> RowMap:
+    bounds = Bounds(features=[(-1.0, 1.0)] * d, target=target)
     return bounds.row_map(n_features=d, columns=None, fit_intercept=True)
 
 

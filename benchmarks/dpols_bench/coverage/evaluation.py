@@ -13,16 +13,16 @@ from typing import Any
 from scipy.special import bdtr, bdtrc
 
 from .cells import Batch, Cell, Group, run_batch
+from .designs import DESIGNS
 
 Cells = dict[tuple[Group, float], Cell]
 Progress = Callable[[str, float], None]  # what was done, and the seconds that it was expected to take
 
 LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover
-WIDEST = 1.3  # over the oracle's
-LARGE = 10_000  # rows times epsilon from which on widths are judged
+POINT = 0.01  # by which intervals may cover less than non-private ones in the same runs
 _ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
 _CHANCE = 0.001  # with fewer, how probable as few or as many that cover must be at 95%
-_COUNTED = 2  # the version of what a batch counts; a journal's batches of other versions are made again
+_COUNTED = 3  # the version of what a batch counts; a journal's batches of other versions are made again
 
 
 def evaluate(groups: Sequence[Group], journal: Path | None, *, jobs: int, progress: Progress) -> Cells:
@@ -51,25 +51,28 @@ def to_dict(cells: Cells) -> dict[str, Any]:
     rows = [_row(group, epsilon, cell) for (group, epsilon), cell in cells.items()]
     printed = sum(cell.printed_runs for cell in cells.values())
     runs = sum(cell.runs for cell in cells.values())
-    wide = [row["width_over_oracle"] for row in rows if row["rows_times_epsilon"] >= LARGE and row["intervals"]]
+    ratios = sorted(row["error_over_plain_fit"] for row in rows if row["error_over_plain_fit"] is not None)
     return {
         "level": 0.95,
         "holds": all(row["holds"] for row in rows),
         "cells": rows,
         "share_without_intervals": 1.0 - printed / runs,
         "cells_without_intervals": sum(row["printed"] == 0.0 for row in rows),
-        "widest_over_oracle": max(wide, default=None),
+        "cells_with_most_slopes": sum(row["printed_slopes"] >= 0.5 for row in rows),
+        "median_error_over_plain_fit": ratios[len(ratios) // 2] if ratios else None,
+        "largest_error_over_plain_fit": ratios[-1] if ratios else None,
     }
 
 
 def markdown(found: dict[str, Any]) -> str:
     """Return the cells as a table."""
-    what = ("population", "data", "R^2", "variance", "mean", "new row", "oracle", "plain")
+    what = ("population", "data", "R^2", "variance", "mean", "new row", "non-private", "width", "error")
     names = ("design", "n", "d", "epsilon", "runs", "slopes", "intercept", *what)
     lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in found["cells"]:
         numbers = [row[name] for name in ("population", "data", "r_squared", "variance", "mean", "observation")]
-        widths = [row["width_over_oracle"], row["width_over_nonprivate"]]
+        numbers.append(row["nonprivate"])
+        widths = [row["width_over_nonprivate"], row["error_over_plain_fit"]]
         cells = [
             row["design"],
             f"{row['n_rows']:,}",
@@ -81,7 +84,7 @@ def markdown(found: dict[str, Any]) -> str:
             *(_percent(number) for number in numbers),
             *("" if width is None else f"{width:.2f}" for width in widths),
         ]
-        lines.append(f"| {' | '.join(cells)} |" + ("" if row["holds"] else " **fails** |"))
+        lines.append(f"| {' | '.join(cells)} |" + _verdict(row))
     return "\n".join(lines) + "\n"
 
 
@@ -95,17 +98,18 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
     }
     d = group.n_features
     counts = (cell.slopes // d, cell.intercepts, cell.data_slopes // d, cell.data_intercepts)  # in runs
-    held = [_holds(part, count) for part, count in zip(parts.values(), counts, strict=True)]
-    width = _ratio(cell.width_over_oracle, intervals)
-    judged = group.n_rows * epsilon >= LARGE and width is not None
+    nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
+    lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
+    judged = DESIGNS[group.design].judged
+    held = [_holds(part, count, lowest) for part, count in zip(parts.values(), counts, strict=True)]
     return {
         "design": group.design,
         "n_rows": group.n_rows,
         "n_features": group.n_features,
         "epsilon": epsilon,
-        "method": group.method,
         "runs": cell.runs,
-        "rows_times_epsilon": group.n_rows * epsilon,
+        "judged": judged,
+        "by_range": cell.by_range / cell.runs,
         "printed": cell.printed_runs / cell.runs,
         "printed_slopes": cell.data_slopes / (cell.runs * d),
         "printed_intercepts": cell.data_intercepts / cell.runs,
@@ -119,23 +123,32 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "observation": _ratio(cell.observations_covered, cell.observations),
         "variance": _ratio(cell.variances_covered, cell.variances),
         "r_squared": _ratio(cell.r_squareds_covered, cell.r_squareds),
-        "width_over_oracle": width,
+        "nonprivate": nonprivate,
         "width_over_nonprivate": _ratio(cell.width_over_nonprivate, intervals),
-        "holds": all(held) and not (judged and width is not None and width > WIDEST),
+        "error_over_plain_fit": _root_ratio(cell.squared_errors_with, cell.squared_errors_without),
+        "holds": all(held) or not judged,
     }
 
 
-def _holds(coverage: float | None, runs: int) -> bool:
+def _holds(coverage: float | None, runs: int, lowest: float = LOWEST) -> bool:
     """Whether a share may be that of 95% intervals; with few runs, unless chance alone would hardly give it."""
-    if coverage is None or LOWEST <= coverage <= HIGHEST:
+    if coverage is None or lowest <= coverage <= HIGHEST:
         return True
     covered = round(coverage * runs)
-    chance = float(bdtr(covered, runs, 0.95) if coverage < LOWEST else bdtrc(covered - 1, runs, 0.95))
+    chance = float(bdtr(covered, runs, 0.95) if coverage < lowest else bdtrc(covered - 1, runs, 0.95))
     return runs < _ENOUGH and chance >= _CHANCE
 
 
 def _ratio(part: float, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+def _root_ratio(one: float, other: float) -> float | None:
+    return (one / other) ** 0.5 if other > 0.0 else None
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return " not judged |" if not row["judged"] else "" if row["holds"] else " **fails** |"
 
 
 def _percent(share: float | None) -> str:

@@ -183,16 +183,17 @@ def clipped_iterations(on: Problem, plan: Any, transcript: dict[str, Array], tri
     if trials == 0 or "sketches" not in transcript or "gradients" not in transcript:
         return 0, 0
     gradients = transcript["gradients"][:trials]
+    counts = transcript.get("n_iterations", np.full(trials, gradients.shape[1]))[:trials]  # which each may choose
     theta = np.zeros((trials, plan.n_features))
     clipped = 0
     # The first iterate is 0, where residuals are targets, which lie within the bound.
-    for step in range(plan.n_iterations - 1):
+    for step in range(int(counts.max()) - 1):
         gradient = gradients[:, step]
         if plan.ridge:
             gradient = gradient - transcript["shift"][:trials, None] * theta
         theta = theta + solve_symmetric(transcript["sketches"][:trials, step], gradient)
-        clipped += int((_largest_residual(on.data, theta) > plan.residual_bound).sum())
-    return clipped, trials * plan.n_iterations
+        clipped += int(((_largest_residual(on.data, theta) > plan.residual_bound) & (step + 1 < counts)).sum())
+    return clipped, int(counts.sum())
 
 
 def _largest_residual(data: Prepared, theta: Array) -> Array:

@@ -13,6 +13,7 @@ from dpols.errors import ParameterError
 from dpols.privacy import PrivacyBudget
 from dpols.privacy import paper as published
 
+from .grids import GRIDS
 from .method_row import Method
 from .variants import VARIANTS
 
@@ -94,12 +95,24 @@ DEVIATIONS: tuple[Method, ...] = (
         change=lambda plan: replace(plan, gradient_multiplier=plan.gradient_multiplier / 2.0),
     ),
 )
+# Parameters chosen from private eigenvalues, which the paper suggests and does not run.
+PRIVATE_CHOICES: tuple[Method, ...] = (
+    Method("ihm-adaptive", "IHM, k by the no-clipping condition", "ihm-adaptive", "#2f7d6b", "^"),
+    Method(
+        "ihm-adaptive-gx",
+        "IHM, k by g^X",
+        "ihm-adaptive",
+        "#7d2f6b",
+        "^",
+        lambda n, d, budget: {"sketch_rule": "condition-term"},
+    ),
+)
 _SPARE_COLOURS = ("#a8328a", "#6b6b6b", "#7a5c2e", "#0b7fab")
 
 
 def method(name: str) -> Method:
     """Return the row of a method, or a plain one for a method of the library that has none."""
-    rows = (*METHODS, *DEVIATIONS, *VARIANTS)
+    rows = (*METHODS, *DEVIATIONS, *PRIVATE_CHOICES, *GRIDS, *VARIANTS)
     for row in rows:
         if row.name == name:
             return row

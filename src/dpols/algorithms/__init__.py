@@ -4,8 +4,22 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ParameterError
-from . import adassp, boosted_adassp, dp_gd, ihm, ihm_adaptive, linmix, linmix_dynamic, sheffet, whitened
+from . import (
+    adassp,
+    boosted_adassp,
+    curvature,
+    dp_gd,
+    generalised,
+    ihm,
+    ihm_adaptive,
+    linmix,
+    linmix_dynamic,
+    sheffet,
+    whitened,
+    whitened_inference,
+)
 from .base import (
+    MOVED,
     Algorithm,
     Evidence,
     Fit,
@@ -35,8 +49,16 @@ def _row(method: ModuleType, name: str, title: str, reference: str, **more: Any)
 
 
 _ROWS = (
-    _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md"),
-    _row(ihm, "ihm", "Iterative Hessian mixing", f"{_IHM_PAPER}, Algorithm 1", inconsistent=_CLIPS),
+    _row(whitened, "whitened", "Whitened private descent", "docs/whitened.md", curvature=curvature.of_whitening),
+    _row(whitened_inference, "whitened-inference", "Whitened least squares with intervals", "docs/proofs/inference.md"),
+    _row(
+        ihm,
+        "ihm",
+        "Iterative Hessian mixing",
+        f"{_IHM_PAPER}, Algorithm 1",
+        inconsistent=_CLIPS,
+        steps_within=True,
+    ),
     _row(
         ihm_adaptive,
         "ihm-adaptive",
@@ -44,8 +66,16 @@ _ROWS = (
         f"{_IHM_PAPER}, section on choosing parameters",
         staged=True,
         inconsistent=_CLIPS,
+        steps_within=True,
     ),
-    _row(linmix, "linmix", "Linear mixing", f"{_IHM_PAPER}, Algorithm 4", inconsistent=_SKETCHES),
+    _row(
+        linmix,
+        "linmix",
+        "Linear mixing",
+        f"{_IHM_PAPER}, Algorithm 4",
+        inconsistent=_SKETCHES,
+        curvature=curvature.of_sketch,
+    ),
     _row(
         linmix_dynamic,
         "linmix-dynamic",
@@ -53,12 +83,14 @@ _ROWS = (
         f"{_IHM_PAPER}, Algorithm 5",
         staged=True,
         inconsistent=_SKETCHES,
+        curvature=curvature.of_sketch,
     ),
     _row(
         adassp,
         "adassp",
         "Adaptive sufficient statistics perturbation",
         "Wang, Revisiting differentially private linear regression (UAI 2018), Algorithm 2",
+        curvature=curvature.of_gram,
     ),
     _row(
         boosted_adassp,
@@ -66,6 +98,7 @@ _ROWS = (
         "Boosted AdaSSP",
         "Tang et al., Improved differentially private regression via gradient boosting (2024)",
         inconsistent=_CLIPS,
+        curvature=curvature.of_gram,
     ),
     _row(
         dp_gd,
@@ -80,13 +113,53 @@ _ROWS = (
         "Sheffet's fixed sketch",
         "Sheffet, Differentially private ordinary least squares (ICML 2017), Algorithm 1",
         inconsistent=_SKETCHES,
+        curvature=curvature.of_sketch,
     ),
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 
+_OF_FAMILIES = (
+    Algorithm(
+        "logistic",
+        "Whitened private descent for yes/no outcomes",
+        "docs/logistic.md",
+        generalised.plan_logistic,
+        generalised.run,
+        generalised.evidence,
+        family="binomial",
+    ),
+    Algorithm(
+        "poisson",
+        "Whitened private descent for counts",
+        "docs/counts.md",
+        generalised.plan_poisson,
+        generalised.run,
+        generalised.evidence,
+        family="poisson",
+    ),
+)
+# The methods above are for linear models; each of the other families has one.
+GENERALISED: dict[str, Algorithm] = {row.name: row for row in _OF_FAMILIES}
+
+
+_WITH_INTERVALS = {"whitened": "whitened-inference", "whitened-inference": "whitened-inference"}
+
+
+def with_intervals(name: str) -> str:
+    """Return the method that fits with intervals where this one is asked for."""
+    algorithm(name)
+    if name not in _WITH_INTERVALS:
+        raise ParameterError(
+            f'method={name!r} has no intervals: inference goes with method="whitened", whose closing step has noise of '
+            "known covariance. Use that method, or leave inference out."
+        )
+    return _WITH_INTERVALS[name]
+
 
 def algorithm(name: str) -> Algorithm:
-    """Return the row of the table for a method's name."""
+    """Return the row of the tables for a method's name."""
+    if name in GENERALISED:
+        return GENERALISED[name]
     if name not in ALGORITHMS:
         raise ParameterError(f"method={name!r} is not known; the methods are {', '.join(sorted(ALGORITHMS))}.")
     return ALGORITHMS[name]
@@ -94,6 +167,8 @@ def algorithm(name: str) -> Algorithm:
 
 __all__ = [
     "ALGORITHMS",
+    "GENERALISED",
+    "MOVED",
     "Algorithm",
     "Evidence",
     "Fit",
@@ -105,4 +180,5 @@ __all__ = [
     "names_of",
     "planned_epsilon",
     "spent_epsilon",
+    "with_intervals",
 ]

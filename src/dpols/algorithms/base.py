@@ -7,13 +7,15 @@ meet the budget; each stage has a budget of its own, fixed in advance, and the b
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..constraints import Region
 from ..data.rows import BoundedRows
 from ..errors import BudgetExceeded
+from ..families import FamilyName
 from ..linalg import Array as Array
 from ..privacy.accountant import epsilon_of
 from ..privacy.budget import Neighbours, PrivacyBudget
@@ -22,6 +24,7 @@ from ..privacy.releases import OpaqueRelease, Release
 from ..randomness import Bits
 from .options import Accounting, PlannedFor
 
+MOVED = "moved"  # in a transcript: whether constraints changed the coefficients after the last release
 Stages = tuple[tuple[Release, ...], ...]  # the releases of each stage
 
 
@@ -93,16 +96,35 @@ class Algorithm:
     title: str
     reference: str
     plan_for: Callable[..., Any]  # of a `PlannedFor` and the method's own options
-    run: Callable[[BoundedRows, Any, Sequence[Bits]], Fit]
+    run: Callable[..., Fit]  # of rows, a plan and streams of bits, and where `steps_within` of a region, too
     evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
+    family: FamilyName = "gaussian"  # of the outcomes that it is for
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
+    steps_within: bool = False  # whether each of its steps can end within a region
+    curvature: Callable[[Fit], Array] | None = None  # released, in which a finished fit is brought within a region
 
     def plan(
         self, budget: PrivacyBudget, *, n_rows: int, n_features: int, accounting: Accounting = "exact", **options: Any
     ) -> Any:
         """Choose every number of a run from public ones; the method's own ``plan`` says what options there are."""
         return self.plan_for(PlannedFor.checked(budget, n_rows, n_features, accounting), **options)
+
+    @property
+    def takes_constraints(self) -> bool:
+        """Whether fits can be brought within a region."""
+        return self.steps_within or self.curvature is not None
+
+    def run_within(self, rows: BoundedRows, plan: Any, bits: Sequence[Bits], region: Region | None) -> Fit:
+        """Follow the plan to coefficients within a region: the same releases, and nothing more is read or drawn."""
+        if region is None:
+            return self.run(rows, plan, bits)
+        if self.steps_within:
+            return self.run(rows, plan, bits, region=region)
+        assert self.curvature is not None
+        fit = self.run(rows, plan, bits)
+        theta = region.nearest(self.curvature(fit), fit.theta)
+        return replace(fit, theta=theta, transcript={**fit.transcript, MOVED: np.any(theta != fit.theta, axis=1)})
 
 
 def planned_epsilon(plan: Plan, delta: float, *, relation: Neighbours = Neighbours.ZERO_OUT) -> float:

@@ -4,6 +4,9 @@ Algorithm 1 of Lev et al., "Near-optimal private linear regression via iterative
 norm at most 1 and targets to [-1, 1]. For t < T, with X~ of k rows of law N(0, X'X + shift I),
 
     theta <- theta + (X~'X~ / k)^-1 (X' clip(y - X theta) - ridge shift theta + noise).
+
+With constraints the step is a minimum over a convex set, as in the iterative Hessian sketch of Pilanci and Wainwright:
+the point of the set that is nearest to that theta in the metric X~'X~ / k.
 """
 
 import math
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..constraints import Region
 from ..data.rows import BoundedRows
 from ..linalg import inverse_symmetric, solve_symmetric
 from ..mechanisms import Channel
@@ -121,8 +125,8 @@ def plan(
     return least_noisy(at, eigenvalue, budget, given.n_rows / given.n_features)
 
 
-def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
-    """Follow the plan, once for each stream of bits."""
+def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits], region: Region | None = None) -> Fit:
+    """Follow the plan, once for each stream of bits; every step ends within the region, where there is one."""
     channel = Channel(bits)
     hessian, exact = gram_and_first_gradient(rows, residual_bound=plan.residual_bound)
     test = plan.certain(channel, hessian)
@@ -138,6 +142,8 @@ def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits]) -> Fit:
         shift = mixed.shift
         step = gradient - shift[:, None] * theta if plan.ridge else gradient
         theta = theta + solve_symmetric(sketches[-1], step)
+        if region is not None:  # the step as a minimum over the region, in the metric of the released sketch
+            theta = region.nearest(sketches[-1], theta)
     transcript = {"sketches": np.stack(sketches, 1), "gradients": np.stack(gradients, 1), "shift": shift, **test}
     return Fit(theta, channel.releases, transcript)
 

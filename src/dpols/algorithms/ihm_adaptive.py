@@ -1,8 +1,10 @@
 """Iterative Hessian mixing with its sketch size and number of iterations chosen from private eigenvalues.
 
 "Choosing parameters for IHM" in Lev et al., "Near-optimal private linear regression via iterative Hessian mixing": the
-number of iterations follows the smallest eigenvalue of X'X (T*), and the sketch must be large enough for the condition
-chi sqrt(kappa) / (2 - chi) < 1 under which nothing is clipped. Both are chosen from released eigenvalues.
+number of iterations follows the smallest eigenvalue of X'X (T*), and the sketch must be large enough that nothing is
+clipped. For that the paper takes k = 6 max(d, log(4 T / failure), g^X), where g^X follows from both eigenvalues. It is
+sufficient up to a constant; by default the sketch is the least one for which the condition itself holds,
+chi sqrt(kappa) / (2 - chi) < 1 at the floor of that sketch. Either is chosen from released eigenvalues.
 
 What is released later depends on these, so that joint accounting does not apply: the eigenvalues have a part of the
 budget, IHM has the rest whatever is chosen, and the parts add up (basic composition). The choices are listed in the
@@ -12,10 +14,12 @@ plan.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .. import theory
+from ..constraints import Region
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.budget import PrivacyBudget
@@ -25,9 +29,12 @@ from ..randomness import Bits
 from ..statistics import gram
 from . import ihm
 from .base import Array, Evidence, Fit, Stages, TestedFirst, in_two_stages, joined
-from .options import PlannedFor, positive, share, steps
+from .options import PlannedFor, one_of, positive, share, steps
 
+SketchRule = Literal["no-clipping", "condition-term"]
 _DOUBLINGS = 5  # of the sketch size, from the default upwards
+_GROWTH = 1.25  # from one sketch size to the next, where they follow g^X
+_MOST_SKETCH_ROWS = 2**20  # there; exact draws take time in proportion
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class AdaptiveIHMPlan(TestedFirst):
 
     iterations: tuple[int, ...]  # to choose from
     sketch_sizes: tuple[int, ...]  # to choose from, the smallest first
+    sketch_rule: SketchRule
     residual_bound: float
     ridge: bool
 
@@ -61,12 +69,23 @@ class AdaptiveIHMPlan(TestedFirst):
         )
 
     def choose(self, smallest: float, largest: float) -> ihm.IHMPlan:
-        """Return the plan for two released eigenvalues: T* iterations, and the least sketch that avoids clipping."""
+        """Return the plan for two released eigenvalues: T* iterations, and the least sketch that meets the rule."""
         # Noise may have moved them outside of what n rows of norm 1 allow.
         smallest = min(max(smallest, 0.0), self.n_rows / self.n_features)
         largest = min(max(largest, smallest), float(self.n_rows))
         best = theory.best_iterations(self.budget, n_features=self.n_features, smallest=smallest, largest=largest)
         n_iterations = min(max(math.ceil(best), self.iterations[0]), self.iterations[-1])
+        if self.sketch_rule == "condition-term":
+            wanted = theory.suggested_sketch_size(
+                n_features=self.n_features,
+                n_iterations=n_iterations,
+                failure_probability=self.budget.delta / 10.0,
+                condition_term=theory.condition_term(
+                    self.budget, n_features=self.n_features, smallest=smallest, largest=largest
+                ),
+            )
+            listed = (size for size in self.sketch_sizes if size >= wanted)
+            return self.outcome(n_iterations, next(listed, self.sketch_sizes[-1]))
         for sketch_size in self.sketch_sizes:
             plan = self.outcome(n_iterations, sketch_size)
             condition = theory.shifted_condition_number(smallest=smallest, largest=largest, floor=plan.floor)
@@ -92,6 +111,7 @@ def plan(
     min_iterations: int = 2,
     max_iterations: int = 6,
     eigenvalue_share: float = 0.1,
+    sketch_rule: SketchRule = "no-clipping",
     residual_bound: float = 1.0,
     ridge: bool = False,
 ) -> AdaptiveIHMPlan:
@@ -108,6 +128,10 @@ def plan(
         Greatest number T of Newton steps to choose.
     eigenvalue_share : float
         Share of epsilon that is reserved for the two eigenvalues.
+    sketch_rule : "no-clipping" or "condition-term"
+        How the sketch size follows from them: the least doubling of the default for which the paper's condition against
+        clipping holds, or its 6 max(d, log(4 T / failure), g^X), rounded up to a size of a list that grows by quarters
+        and ends at the number of rows.
     residual_bound : float
         Clip level C of residuals in the gradient, in units of the target's bound.
     ridge : bool
@@ -121,21 +145,20 @@ def plan(
         multiplier = gaussian_multiplier(PrivacyBudget(stages[0].epsilon / 2.0, stages[0].delta / 2.0))
     else:
         multiplier = least_noise(lambda x: (GaussianRelease(x),) * 2, stages[0], start=3.0 / stages[0].epsilon)
-    size = theory.suggested_sketch_size(
-        n_features=given.n_features, n_iterations=most, failure_probability=budget.delta / 10.0
-    )
+    one_of("sketch_rule", sketch_rule, get_args(SketchRule))
     return AdaptiveIHMPlan(
         **vars(given),
         stage_budgets=stages,
         eigenvalue_multiplier=multiplier,
         iterations=tuple(range(least, most + 1)),
-        sketch_sizes=tuple(size * 2**j for j in range(_DOUBLINGS)),
+        sketch_sizes=_doubled_sizes(given, most) if sketch_rule == "no-clipping" else _growing_sizes(given, most),
+        sketch_rule=sketch_rule,
         residual_bound=positive("residual_bound", residual_bound),
         ridge=bool(ridge),
     )
 
 
-def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits]) -> Fit:
+def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits], region: Region | None = None) -> Fit:
     """Follow the plan, once for each stream of bits; trials may differ in what they choose."""
     hessian = gram(rows)
     fits = []
@@ -144,7 +167,7 @@ def run(rows: BoundedRows, plan: AdaptiveIHMPlan, bits: Sequence[Bits]) -> Fit:
         smallest = channel.eigenvalue(hessian, "smallest", multiplier=plan.eigenvalue_multiplier)
         largest = channel.eigenvalue(hessian, "largest", multiplier=plan.eigenvalue_multiplier)
         chosen = plan.choose(float(smallest[0]), float(largest[0]))
-        inner = ihm.run(rows, chosen, [stream])
+        inner = ihm.run(rows, chosen, [stream], region)
         fits.append(
             Fit(
                 theta=inner.theta,
@@ -180,6 +203,26 @@ def evidence(plan: AdaptiveIHMPlan, fit: Fit, trial: int, constant: float | None
         },
     )
     return ihm.evidence(chosen, inner, 0, constant)
+
+
+def _doubled_sizes(given: PlannedFor, n_iterations: int) -> tuple[int, ...]:
+    size = theory.suggested_sketch_size(
+        n_features=given.n_features, n_iterations=n_iterations, failure_probability=given.budget.delta / 10.0
+    )
+    return tuple(size * 2**j for j in range(_DOUBLINGS))
+
+
+def _growing_sizes(given: PlannedFor, n_iterations: int) -> tuple[int, ...]:
+    """Return sizes from the default up to the one for the largest g^X that n rows of norm 1 allow, or to n rows."""
+    sizes: dict[str, Any] = {"n_features": given.n_features, "failure_probability": given.budget.delta / 10.0}
+    widest = theory.condition_term(given.budget, n_features=given.n_features, smallest=0.0, largest=float(given.n_rows))
+    most = min(given.n_rows, _MOST_SKETCH_ROWS)
+    wanted = theory.suggested_sketch_size(n_iterations=n_iterations, condition_term=min(widest, most), **sizes)
+    default = theory.suggested_sketch_size(n_iterations=n_iterations, **sizes)
+    found = [theory.suggested_sketch_size(n_iterations=1, **sizes)]
+    while found[-1] < max(default, min(wanted, most)):
+        found.append(min(math.ceil(_GROWTH * found[-1]), max(default, min(wanted, most))))
+    return tuple(found)
 
 
 def _padded(values: Array, length: int) -> Array:

@@ -8,6 +8,7 @@ from ..linalg import inverse_symmetric, solve_symmetric
 from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
 from ..privacy.releases import MixingRelease
+from ..theory import suggested_linmix_size
 from .base import Array, Evidence, Fit
 from .judging import evidence_against_constant
 from .options import sketch_rows
@@ -21,7 +22,7 @@ def solve_sketch(gram: Array) -> Array:
 def checked_sketch_size(sketch_size: int | None, n_features: int, failure: float) -> int:
     """Return the given number of sketch rows, or the paper's for the whole of [X, y]."""
     if sketch_size is None:
-        return max(int(2.5 * max(n_features, math.log(2.0 / failure))), n_features + 1)
+        return suggested_linmix_size(n_features=n_features, failure_probability=failure)
     return sketch_rows("sketch_size", sketch_size, least=n_features + 1)
 
 

@@ -5,8 +5,8 @@
 2. Whiten, twice: release the Gram matrix of shortened rows, take its inverse root as new coordinates, and do it again
    there. In the end v = M'x has curvature one in every direction that the noise does not hide.
 3. Take plain gradient steps in v. Each row's gradient v r is shortened to a length of at most C, and the noise is the
-   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened; it may rise
-   once more later.
+   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened, and once more
+   later, when residuals are smaller.
 4. Average the points and gradients after that, and close with one step, which needs no release.
 5. Keep what noise would not show: shrink weak directions as little as needed, and keep nothing but the constant where
    no amount of shrinking is enough. Add ridge where rows too few to be seen could lose much.
@@ -32,21 +32,17 @@ from .base import Array, Evidence, Fit
 from .closing import (
     AGAINST_CONSTANT,
     AGAINST_ZERO,
-    STEP,
     against_unseen_rows,
     beside_constant,
     kept,
     responses,
 )
 from .options import PlannedFor, steps
-from .whitening import SMALLEST, Space, Totals, WhiteningPlan, level_of, release_space, release_totals
+from .path import Path
+from .whitening import Space, Totals, WhiteningPlan, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE = 0.05, 0.06, 0.125, 0.003, 0.02, 0.003
-_FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
-_BALANCE = 7.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
-_COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in the same units
-
 _MANY = 0.05  # share of rows that were shortened, or of the target's spread by which the constant was off
 
 
@@ -56,7 +52,7 @@ class WhitenedPlan(WhiteningPlan):
 
     n_iterations: int
     warm_up: int  # gradients before their limit is chosen
-    late: int  # gradients before it may rise
+    late: int  # gradients before it is chosen again
     count_multiplier: float
     rise_multiplier: float
     gradient_multiplier: float
@@ -108,11 +104,12 @@ def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
     count = steps("n_iterations", n_iterations, least=3)
     noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
+    warm_up = max(1, round(3 / 16 * count))
     return WhitenedPlan(
         **vars(given),
         n_iterations=count,
-        warm_up=max(1, round(3 / 16 * count)),
-        late=count // 2 + (count < 4),
+        warm_up=warm_up,
+        late=max(warm_up + 1, round(3 / 8 * count)),
         noise=noise,
         totals_multiplier=noise / math.sqrt(_TOTALS),
         gram_multiplier=noise / math.sqrt(_GRAM),
@@ -135,7 +132,6 @@ def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
     white = whiten(rows, space.metric)
     size = known.target_rms * space.rms  # of a typical gradient at the start
     path = _Path(plan, space, base, size, intercept=constant is not None)
-    edges = np.vstack((np.zeros(channel.trials), _COUNT_EDGES[:, None] * size))
     choices = {plan.warm_up - 1: plan.count_multiplier, plan.late - 1: plan.rise_multiplier}
     for step in range(plan.n_iterations):
         theta = path.at(on_grid(rows, path.theta))
@@ -143,10 +139,10 @@ def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
             exact = whitened_gradient(white, theta, limit=path.limit)
             path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
             continue
-        exact, exact_counts = whitened_gradient_and_counts(white, theta, limit=path.limit, edges=edges)
+        exact, exact_counts = whitened_gradient_and_counts(white, theta, limit=path.limit, edges=path.edges)
         path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
         counts = channel.gaussian(exact_counts, multiplier=choices[step])
-        path.choose(counts, choices[step], edges, known.used)
+        path.choose(counts, choices[step], known.used)
     return path.close(known, constant, channel.releases)
 
 
@@ -178,61 +174,36 @@ def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -
     return Evidence(covariance, change + slopes, math.sqrt(variance + 2.0 * slopes), shortened, bool(biased))
 
 
-class _Path:
-    """Points and gradients of all trials in whitened coordinates, relative to the start."""
+class _Path(Path):
+    """The path, what is chosen on it, and how it is closed."""
 
     def __init__(self, plan: WhitenedPlan, space: Space, base: Array, size: Array, *, intercept: bool) -> None:
-        self.plan, self.space, self.base, self.size, self.intercept = plan, space, base, size, intercept
-        self.limit = np.maximum(_FIRST * size, SMALLEST)
+        super().__init__(plan, space, base, size)
+        self.plan, self.intercept = plan, intercept
         self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
-        self.point = np.zeros_like(base)
-        self.points: list[Array] = []
-        self.gradients: list[Array] = []
-        self.limits: list[Array] = []
 
-    @property
-    def theta(self) -> Array:
-        """The current point in the coordinates of the rows."""
-        return np.asarray(self.base + np.einsum("tij,tj->ti", self.space.metric, self.point))
-
-    def at(self, theta: Array) -> Array:
-        """Move to a nearby point at which gradients can be computed, and return it."""
-        self.point = np.linalg.solve(self.space.metric, (theta - self.base)[:, :, None])[:, :, 0]
-        return theta
-
-    def move(self, gradient: Array) -> None:
-        """Take a step along a released gradient."""
-        self.points.append(self.point)
-        self.gradients.append(gradient)
-        self.limits.append(self.limit)
-        self.point = self.point + STEP * gradient
-
-    def choose(self, counts: Array, multiplier: float, edges: Array, used: Array) -> None:
-        """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
-        plan, space = self.plan, self.space
-        mu = math.sqrt(plan.n_iterations) / plan.gradient_multiplier
-        # A row has norm at most 1, so |v| is at most the norm of M, and a residual at most 1 + |theta|.
-        size = np.linalg.norm(self.base + np.einsum("tij,tj->ti", space.metric, self.points[-1]), axis=1)
-        most = np.linalg.norm(space.metric, 2, axis=(1, 2)) * (1.0 + size)
-        first = len(self.points) == plan.warm_up
-        self.counts, self.edges = counts, edges.T
-        allowed = np.full(len(used), _BALANCE * math.sqrt(plan.n_features) / mu)
-        level = level_of(counts, edges, multiplier, 1.0 if first else 3.0, allowed, used, most, plan.n_rows)
-        if first:
-            self.limit = np.maximum(np.maximum(_LOWEST * self.size, level), SMALLEST)
-        else:
-            self.start = np.where(level > self.limit, plan.late, self.start)
-            self.limit = np.maximum(self.limit, level)
+    def choose(self, counts: Array, multiplier: float, used: Array) -> None:
+        """Choose the limit of gradients by counts of their lengths; the second time as far as these are certain."""
+        mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
+        self.counts = counts
+        if len(self.points) == self.plan.warm_up:
+            self.limit = self.first_level(counts, multiplier, used, mu)
+            return
+        least = self.level(counts, multiplier, 3.0, used, mu)
+        largest = np.maximum(self.lowest, self.level(counts, multiplier, -1.0, used, mu))
+        self.start = np.where(least > self.limit, self.plan.late, self.start)
+        self.limit = np.maximum(np.minimum(self.limit, largest), least)
 
     def close(self, known: Totals, constant: float | None, releases: tuple[Release, ...]) -> Fit:
         """Average, take the closing step, and keep what noise would not show."""
         plan, space, used = self.plan, self.space, known.used
         step = np.arange(plan.n_iterations)
-        weights = np.where(step >= self.start[:, None], step + 1.0, 0.0)
+        limits = np.array(self.limits)
+        # Later points are nearer; a lower limit means less noise.
+        weights = np.where(step >= self.start[:, None], (step + 1.0) * np.square(self.limit / limits).T, 0.0)
         weights /= weights.sum(axis=1, keepdims=True)
         point = np.einsum("ts,std->td", weights, np.array(self.points))
         gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
-        limits = np.array(self.limits)
         variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
         closed = point + gradient
         rest, keep = self._kept(weights, variances, closed, used)
@@ -284,6 +255,6 @@ class _Path:
 
     def _shortened(self, used: Array) -> Array:
         """Return about which share of rows had a gradient above the last limit, less what noise may explain."""
-        above = self.edges >= self.limit[:, None]
+        above = self.limit[:, None] <= self.edges.T
         noise = 2.0 * self.plan.rise_multiplier * np.sqrt(above.sum(axis=1))
         return np.asarray(np.clip((np.where(above, self.counts, 0.0).sum(axis=1) - noise) / used, 0.0, 1.0))

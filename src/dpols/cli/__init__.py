@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from ..errors import BudgetExceeded, DpolsError, MissingExtraError
-from .seen_text import visible
+from ..seen_text import visible
 
 _BAD_INPUT = (DpolsError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
 _NOT_THE_USERS_FAULT = (MissingExtraError, BudgetExceeded)

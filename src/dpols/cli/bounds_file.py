@@ -82,11 +82,12 @@ def read_bounds(path: Path) -> Bounds:
 
 
 def plain_bounds(declared: FeatureMap) -> Bounds | None:
-    """Return the bounds of a feature map that does nothing to the columns, None where it does something."""
+    """Return the bounds of a feature map that does nothing to the columns, None where it does or is a formula's."""
+    if declared.formula is not None or declared.terms != FeatureMap(declared.columns).terms:
+        return None
     columns = declared.columns.values()
     plain = all(isinstance(column, NumericColumn) and column.missing is None and not column.steps for column in columns)
-    plain = plain and not declared.target_transform
-    return declared.bounds() if plain and declared.terms == FeatureMap(declared.columns).terms else None
+    return declared.bounds() if plain and not declared.target_transform else None
 
 
 def feature_names(bounds: Bounds) -> list[str]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .seen_text import visible
+from ..seen_text import visible
 
 
 class _VisibleConsole(Console):

@@ -66,20 +66,19 @@ def cost(
     no_intercept: given.NoIntercept = False,
     option: given.MethodOptions = None,
     inference: Annotated[
-        bool, typer.Option("--inference", help="Include the releases for standard errors and intervals.")
+        bool, typer.Option("--inference", help="Plan the fit that has standard errors and intervals.")
     ] = False,
     json: given.Json = False,
 ) -> None:
     """Say what a fit would release and cost, without any data.
 
-    Shows the noise under exact accounting beside that of the paper's own, looser accounting, each with the epsilon that
-    it claims and the one that its releases cost exactly. For IHM also the closed form of the paper's theorem. With
-    --inference: also what intervals are computed from, and the noise that the method has left.
+    Compares exact accounting with the paper's looser one: noise, claimed epsilon, exact epsilon. For IHM also the
+    closed form of the paper's theorem. With --inference: of the method that has intervals.
     """
     budget = given.parsed_budget(epsilon, delta, rows)
-    if method == "all" and option:
-        raise ParameterError("--option belongs to one method; give --method, or leave out --option.")
-    chosen = {} if method == "all" else given.parsed_options(method, option)
+    if method == "all" and (option or inference):
+        raise ParameterError("--option and --inference belong to one method; give --method, or leave them out.")
+    chosen = {} if method == "all" else given.parsed_options(given.in_use(method, inference=inference), option)
     asked = Question(budget, rows, features + (not no_intercept), neighbours, inference, chosen)
     if method == "all":
         return compare_methods(asked, as_json=json)
@@ -122,16 +121,14 @@ def plan_cost(method: str, asked: Question, accounting: given.Accounting) -> Pla
     from ..privacy import Neighbours
     from ..report import release_lines
     from ..side_releases.alongside import joint_planned_epsilon
-    from ..side_releases.one_step import DEFAULT_SHARE
     from ..side_releases.side_plan import plan_fit
 
     relation = Neighbours(asked.neighbours)
     planned = plan_fit(
-        algorithm(method),
+        algorithm(given.in_use(method, inference=asked.inference)),
         asked.budget.for_zero_out(relation),
         n_rows=asked.rows,
         n_features=asked.coefficients,
-        inference_share=DEFAULT_SHARE if asked.inference else None,
         accounting=accounting,
         **asked.options,
     )
@@ -151,12 +148,10 @@ def compare_methods(asked: Question, *, as_json: bool) -> None:
         plans = {method: {name: plan.to_dict() for name, plan in both.items()} for method, both in costs.items()}
         return print_json({**asked.to_dict(), "methods": plans})
     released = {method: both["exact"].lines for method, both in costs.items()}
-    # What intervals are computed from is the same for all methods.
-    shared = [line for line in next(iter(released.values())) if all(line in lines for lines in released.values())]
     rows = [
         (
             method,
-            described(line for line in released[method] if line not in shared),
+            described(released[method]),
             f"{both['exact'].exact_epsilon:.4g}",
             f"{both['paper'].exact_epsilon:.4g}" if "paper" in both else "none",
         )
@@ -164,8 +159,6 @@ def compare_methods(asked: Question, *, as_json: bool) -> None:
     ]
     columns = ("", "released under exact accounting", ">costs", ">costs as published")
     print_table(f"All methods, {asked}", columns, rows)
-    if shared:
-        out.print(f"Each also releases {described(shared)}.")
 
 
 def described(lines: "Iterable[ReleaseLine]") -> str:

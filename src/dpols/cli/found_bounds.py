@@ -107,12 +107,13 @@ def paid(share: float, outer: Bounds | None = None, features: Sequence[str] | No
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
-def map_of_reference(path: Path, target: str, features: Sequence[str]) -> FeatureMap | None:
+def map_of_reference(path: Path, target: str | None, features: Sequence[str]) -> FeatureMap | None:
     """Return the ranges and categories of a public table in a file; None where it holds numbers alone."""
     if path.is_dir():
         return None
     file, types = Stamp.of(path), column_types(path)
-    missing = [name for name in (*features, target) if name not in types]
+    names = [*features, *([] if target is None else [target])]
+    missing = [name for name in names if name not in types]
     if missing:
         raise ParameterError(
             f"--reference-bounds {str(path)!r} has no column {missing[0]!r}; its columns are {list(types)}. Name the "
@@ -121,7 +122,12 @@ def map_of_reference(path: Path, target: str, features: Sequence[str]) -> Featur
     text = [name for name in features if types[name] is not None or not _holds_numbers(file, name)]
     if not text:
         return None
-    table = table_in_memory(file, [*features, target], text)
+    if target is None:
+        raise ParameterError(
+            f"--reference-bounds {str(path)!r} has categories, which go with a target of numbers; for a yes/no target "
+            "list them in a --bounds file."
+        )
+    table = table_in_memory(file, names, text)
     return FeatureMap.from_reference(_without_empty(table, text), target=target)
 
 
@@ -133,7 +139,7 @@ def _holds_numbers(file: Stamp, name: str) -> bool:
     return True
 
 
-def from_table(path: Path, target: str, features: Sequence[str], dialect: Dialect, *, unsafe: bool) -> Bounds:
+def from_table(path: Path, target: str | None, features: Sequence[str], dialect: Dialect, *, unsafe: bool) -> Bounds:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
     source: Any = read(path, target, features, **dialect.options)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)

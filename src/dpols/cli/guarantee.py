@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import ParameterError
 from . import options as given
 from .console import number, out, print_json, print_table
 
@@ -59,6 +60,8 @@ def guarantee(
     promised = guarantees(budget, coefficients, known)
     parameters = suggestions(budget, rows, coefficients, known, iterations, sketch_size)
     closed = closed_form(budget, int(parameters["sketch_size"]), iterations, known["failure_probability"])
+    explicit = explicit_bounds(budget, coefficients, known, parameters)
+    warn_of_impossible(known, explicit)
     if json:
         content = {
             **asdict(budget),
@@ -68,6 +71,7 @@ def guarantee(
             "guarantees": {g.method: without_infinity(asdict(g)) for g in promised},
             "parameters": parameters,
             "closed_form": without_infinity({**asdict(closed), "valid": closed.valid}),
+            "explicit": explicit,
         }
         print_json(content)
         return
@@ -76,6 +80,7 @@ def guarantee(
     show_guarantees(promised)
     show_parameters(parameters)
     show_closed_form(closed)
+    show_explicit(explicit)
 
 
 def guarantees(budget: "PrivacyBudget", n_features: int, known: dict[str, float]) -> "tuple[Guarantee, ...]":
@@ -114,7 +119,8 @@ def suggestions(
         "n_iterations": n_iterations,
         "sketch_size": size,
     }
-    floor = algorithm("ihm").plan(budget, **sizes).floor
+    plan = algorithm("ihm").plan(budget, **sizes)
+    floor = plan.floor
     condition = theory.shifted_condition_number(floor=floor, **spectrum)
     ratio = theory.no_clipping_ratio(n_features=n_features, sketch_size=size, condition_number=condition)
     best = theory.best_iterations(budget, **common, **spectrum)
@@ -126,9 +132,85 @@ def suggestions(
         "suggested_sketch_size": theory.suggested_sketch_size(n_iterations=n_iterations, condition_term=term, **common),
         "sketch_size": size,
         "floor": floor,
+        "gradient_multiplier": plan.gradient_multiplier,
         "condition_number": condition,
         "no_clipping_ratio": ratio,
     }
+
+
+def explicit_bounds(
+    budget: "PrivacyBudget", n_features: int, known: dict[str, float], parameters: dict[str, float]
+) -> dict[str, float | None]:
+    """Return the bounds that have all constants, with chi = sqrt(d / k); None where their proofs do not hold."""
+    from .. import theory
+
+    largest_joint = theory.joint_eigenvalue_bound(
+        smallest=known["lambda_min"], loss=known["loss"], theta_norm=known["theta_norm"]
+    )
+    constants = _or_none(theory.theorem_constants, condition_number=parameters["condition_number"])
+    return {
+        **_bounds_of_ihm(n_features, known, parameters),
+        **_bounds_of_sketches(budget, n_features, known),
+        "largest_lambda_min_joint": largest_joint,
+        **_fields("constant", constants, ("a0", "a1", "a2", "a3")),
+    }
+
+
+def _bounds_of_ihm(n_features: int, known: dict[str, float], parameters: dict[str, float]) -> dict[str, float | None]:
+    """Return clip level, residuals and risk of IHM, whose noise is that of exact accounting at this clip level."""
+    from .. import theory
+
+    scale: dict[str, Any] = {"theta_norm": known["theta_norm"], "target_bound": known["target_bound"]}
+    level, n_iterations = theory.no_clipping_level(**scale), int(parameters["n_iterations"])
+    smallest, largest = known["lambda_min"], known["lambda_max"]
+    shift = max(0.0, parameters["floor"] - smallest)
+    steps: dict[str, Any] = {
+        "n_features": n_features,
+        "n_iterations": n_iterations,
+        "distortion": math.sqrt(n_features / parameters["sketch_size"]),
+        "noise": parameters["gradient_multiplier"] * level,
+        "failure_probability": known["failure_probability"],
+    }
+    raised: dict[str, Any] = {"smallest": smallest + shift, "largest": largest + shift}
+    spectrum: dict[str, Any] = {"smallest": smallest, "largest": largest, "shift": shift}
+    risk = _or_none(theory.risk_bound, **steps, **spectrum, theta_norm=known["theta_norm"])
+    return {
+        "no_clipping_level": level,
+        "residual_bound": _or_none(theory.residual_bound_at, **steps, **scale, **raised, iteration=n_iterations - 1),
+        **_fields("risk", risk, ("noise", "start", "shrinkage", "total")),
+    }
+
+
+def _bounds_of_sketches(budget: "PrivacyBudget", n_features: int, known: dict[str, float]) -> dict[str, float | None]:
+    """Return what sketches of [X, y] can reach."""
+    from .. import theory
+
+    sizes: dict[str, Any] = {"n_features": n_features, "failure_probability": known["failure_probability"]}
+    names = ("theta_norm", "target_bound", "loss")
+    best = _or_none(
+        theory.best_linmix,
+        budget,
+        **sizes,
+        **{name: known[name] for name in names},
+        smallest_joint=known["lambda_min_joint"],
+    )
+    rows = theory.suggested_linmix_size(**sizes)
+    return {
+        **_fields("best_linmix", best, ("floor", "sketch_size", "bound")),
+        "sheffet_sketch_size": rows,
+        "sheffet_saturation": theory.sheffet_saturation(**sizes, sketch_size=rows, loss=known["loss"]),
+    }
+
+
+def warn_of_impossible(known: dict[str, float], explicit: dict[str, float | None]) -> None:
+    """Say on standard error where no data has the assumed numbers."""
+    largest = explicit["largest_lambda_min_joint"] or 0.0
+    if known["lambda_min_joint"] > largest:
+        typer.echo(
+            f"warning: no data has lambda_min_joint = {known['lambda_min_joint']:.6g} beside the other numbers: it is "
+            f"at most min(lambda_min, loss / (1 + theta_norm^2)) = {largest:.6g}.",
+            err=True,
+        )
 
 
 def closed_form(
@@ -185,6 +267,46 @@ def show_closed_form(closed: "ClosedForm") -> None:
         ("valid", "yes" if closed.valid else "no, see the warning"),
     ]
     print_table("Closed form of the theorem", ("", ""), lines)
+
+
+def show_explicit(explicit: dict[str, float | None]) -> None:
+    """Print the bounds that have all constants."""
+    lines = [
+        (title, "does not hold" if explicit[name] is None else number(explicit[name])) for name, title in _EXPLICIT
+    ]
+    print_table("With all constants (chi = sqrt(d / k), open constants 1)", ("", ""), lines)
+
+
+_EXPLICIT = (
+    ("no_clipping_level", "C = 6 max(C_Y, |theta*|)"),
+    ("residual_bound", "residuals of IHM at the last step, at most"),
+    ("risk_total", "excess risk of IHM with this C, at most"),
+    ("risk_noise", "  of which noise of the gradients"),
+    ("risk_start", "  of which too few steps"),
+    ("risk_shrinkage", "  of which the shift"),
+    ("constant_a0", "a0: k >= a0 max(d, log(4 a1 T / failure))"),
+    ("constant_a1", "a1"),
+    ("constant_a2", "a2: C >= a2 max(C_Y, |theta*|)"),
+    ("constant_a3", "a3: kappa < a3"),
+    ("best_linmix_floor", "gamma* of LinMix, if data could choose"),
+    ("best_linmix_sketch_size", "its sketch rows k"),
+    ("best_linmix_bound", "its bound, up to constants"),
+    ("sheffet_sketch_size", "sketch rows k of LinMix and Sheffet"),
+    ("sheffet_saturation", "excess risk at which Sheffet's sketch stops"),
+    ("largest_lambda_min_joint", "lambda_min([X, y]'[X, y]), at most"),
+)
+
+
+def _or_none(bound: Any, *arguments: Any, **given: Any) -> Any:
+    """Return a bound, None where its proof does not hold at these numbers."""
+    try:
+        return bound(*arguments, **given)
+    except ParameterError:
+        return None
+
+
+def _fields(prefix: str, found: Any, names: tuple[str, ...]) -> dict[str, float | None]:
+    return {f"{prefix}_{name}": None if found is None else getattr(found, name) for name in names}
 
 
 def _both(parameters: dict[str, float], suggested: str, used: str) -> str:

@@ -8,12 +8,12 @@ import typer
 
 from ..errors import LedgerError, ParameterError
 from . import options as given
-from .console import number, print_json, print_table
 from .console import out as console
+from .console import print_json, print_table
 from .naming import options_named
 
 if TYPE_CHECKING:
-    from ..ledger import BudgetLedger, Entry, State
+    from ..ledger import BudgetLedger, State
 
 ledger = typer.Typer(help="A privacy budget that many fits share.", invoke_without_command=True)
 
@@ -144,8 +144,8 @@ def void(
 ) -> None:
     """Give back what a fit that was killed had reserved. It counts as spent until then.
 
-    A fit that fails before its first release gives its charge back by itself. One that was killed cannot, and nothing
-    but your word tells that it released nothing: the ledger's guarantee rests on it from then on.
+    A fit that fails before its first release gives its charge back by itself. A killed fit cannot. Only you
+    can know that it released nothing; the ledger's guarantee then rests on your word.
     """
     if not nothing_was_released:
         raise ParameterError(
@@ -173,65 +173,14 @@ def _is_free(file: Path) -> bool:
 
 
 def _show(ledger: "BudgetLedger", json: bool) -> None:
+    from ..ledger.words import CHARGES, charges_of, facts_of
+
     state, head = ledger.state(), ledger.head()
     if json:
         return print_json(_plain(state, head))
-    facts = [
-        ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
-        ("neighbours", str(state.neighbours)),
-        ("used", f"{100.0 * state.used:.4g} %"),
-        ("open", _open(state)),
-        ("left", _left(state)),
-        ("black boxes", _black_boxes(state)),
-        ("head", head),
-    ]
-    print_table(f"Ledger {ledger.path.name}", ("", ""), [fact for fact in facts if fact[1]])
-    lines: dict[int, tuple[str, ...]] = {
-        entry.number: (entry.time, _charge(state, entry), entry.status, _what(entry)) for entry in state.entries
-    }
-    lines |= {cap.number: (cap.time, "", "cap", f"raised to {cap.budget}") for cap in state.history[1:]}
-    rows = [(str(row), time[:19].replace("T", " "), *rest) for row, (time, *rest) in sorted(lines.items())]
-    if rows:
-        print_table("Charges", (">row", "time (UTC)", ">takes", "is", "what"), rows)
-
-
-def _black_boxes(state: "State") -> str:
-    """Say what was used of the part that is set apart for black boxes; nothing where there is none."""
-    apart, apart_delta = state.caps.black_boxes
-    used = f"{float(state.epsilon):.4g} of {apart:.4g}, {float(state.delta):.3g} of {apart_delta:.3g}"
-    return used if apart or apart_delta else ""
-
-
-def _open(state: "State") -> str:
-    """Say which reservations have no end yet; nothing where all have."""
-    rows = [str(entry.number) for entry in state.entries if entry.status == "open"]
-    return f"row {', '.join(rows)}: running or killed, and counted as spent" if rows else ""
-
-
-def _what(entry: "Entry") -> str:
-    """Say what was charged, and how it ended where that is not as usual."""
-    return entry.what if entry.outcome in ("", "released") else f"{entry.what} ({entry.outcome})"
-
-
-def _left(state: "State") -> str:
-    """Say what can still be charged."""
-    from ..ledger import gaussian_left
-
-    gaussian = f"one Gaussian fit of epsilon = {gaussian_left(state):.4g} at delta = {state.budget.delta:.4g}"
-    if state.counted:
-        return f"at most {gaussian}"
-    return f"all of it for one fit, which is then the last; or, to share it, at most {gaussian}"
-
-
-def _charge(state: "State", entry: "Entry") -> str:
-    """Say what an entry takes of the present cap."""
-    if entry.status == "void":
-        return "nothing"
-    if entry.whole:
-        return "all"
-    if entry.charge.epsilon or entry.charge.delta:
-        return f"({number(entry.charge.epsilon)}, {number(entry.charge.delta)})"
-    return f"{100.0 * state.share_of(entry):.4g} %"
+    print_table(f"Ledger {ledger.path.name}", ("", ""), facts_of(state, head))
+    if rows := charges_of(state):
+        print_table("Charges", CHARGES, rows)
 
 
 def _plain(state: "State", head: str) -> dict[str, Any]:

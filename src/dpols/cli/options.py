@@ -45,8 +45,8 @@ Epsilon = Annotated[
 Delta = Annotated[
     str,
     typer.Option(
-        help="Probability with which the loss may be larger: far below 1 / rows, or the rule '1/n^2' of the number of "
-        "rows n."
+        help="Probability that the privacy loss exceeds epsilon. Choose it far below 1 / rows; '1/n^2' computes it "
+        "from the number of rows."
     ),
 ]
 
@@ -90,6 +90,13 @@ def parsed_budget(epsilon: float, delta: str, rows: int) -> "PrivacyBudget":
     from ..privacy.budget import budget_for
 
     return budget_for(epsilon, parsed_delta(delta, epsilon), rows)
+
+
+def in_use(method: str, *, inference: bool) -> str:
+    """Return the method that fits: with inference, the one that has intervals."""
+    from ..algorithms import with_intervals
+
+    return with_intervals(method) if inference else method
 
 
 def parsed_options(method: str, pairs: list[str] | None) -> dict[str, Any]:

@@ -26,6 +26,8 @@ def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> No
         [(c.name, number(c.value), number(c.noise_stddev)) for c in report.coefficients],
     )
     out.print(f"{report.noise_meaning}\n")
+    if report.constraints:
+        out.print(f"{' '.join(report.estimate_notes)}\n")
     show_cost(report)
 
 
@@ -35,14 +37,7 @@ def show_cost(report: "PrivacyReport") -> None:
         "Privacy report",
         ("", ""),
         [
-            ("asked", report.asked_in_words),
-            ("spent", report.spent_in_words),
-            ("certified", report.certificate_in_words),
-            ("protects", report.protects),
-            ("neighbours", report.relation_in_words),
-            ("arithmetic", report.arithmetic_in_words),
-            ("method", f"{report.title} ({report.method}), {report.accounting} accounting"),
-            ("data", f"{report.n_rows:,} rows, {report.n_features} coefficients"),
+            *((f"{name[:1].lower()}{name[1:]}", words) for name, words in report.facts),
             ("assumed public", "; ".join(report.assumed_public)),
             ("verdict", f"{report.verdict}: {report.verdict_reason}"),
         ],

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..errors import ParameterError
+from ..seen_text import visible
 from . import options as given
 from .console import out as console
 from .output import check_output, write_text
-from .seen_text import visible
 
 if TYPE_CHECKING:
     from ..inference.summary import Summary
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FORMATS: dict[str, "Callable[[Summary], str]"] = {
     ".html": lambda summary: summary.to_page(),
+    ".tex": lambda summary: summary.as_latex(),
     ".txt": lambda summary: f"{summary}\n",
     ".json": lambda summary: f"{_json(summary)}\n",
 }
@@ -31,7 +32,7 @@ def summary(
         Literal["population", "data"],
         typer.Option(help="What intervals are for: the population, or least squares on the data itself."),
     ] = "population",
-    out: Annotated[Path | None, typer.Option(help="File to write instead: .html, .txt or .json, by its name.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write: .html, .tex, .txt or .json, by its name.")] = None,
     json: given.Json = False,
 ) -> None:
     """Show coefficients with standard errors and intervals, or why there are none. It costs no budget."""

@@ -21,10 +21,14 @@ _VERDICTS = {
     "unchecked": (
         "?",
         4,
-        "CANNOT BE CHECKED: nothing was found to differ, but another version of dpols wrote this; see above.",
+        "CANNOT BE CHECKED: by its own word another version of dpols wrote this, so it cannot be compared in full.",
     ),
 }
 _OK = "OK: everything that can be computed anew agrees, and the fit is private as configured."
+_TAKEN_FROM_THE_REPORT = (
+    "Coefficients, verdict, bounds and descriptions are as the report states them; only the ledger of the fit shows "
+    "whether they were changed (--ledger)."
+)
 
 
 def verify(
@@ -65,5 +69,7 @@ def verify(
     else:
         rows = [("ok" if f.holds else _VERDICTS[f.about][0], f.what, f.detail) for f in findings]
         print_table(f"Verification of {file.name}", ("", "what", "found"), rows)
+        if ledger is None:
+            console.print(_TAKEN_FROM_THE_REPORT, soft_wrap=True)
         console.print(verdict, soft_wrap=True)
     raise typer.Exit(code)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..families import Response
 from .source import Array
 from .span import Span, count_between
 
@@ -18,6 +19,7 @@ BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
 SQUARE = float(1 << 2 * BITS)
 THETA_BITS = 53 - BITS
+RESIDUAL_BITS = 18  # of residuals from an expected target, in addition to those of targets; they are at most 2
 SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
 _DOWN = 1.0 - 2.0**-50  # more than a few operations on doubles can round up by
 _LIMB = 32
@@ -73,19 +75,11 @@ class FixedPointSpan:
         counts = count_between(np.abs(residuals), edges)
         return *self._clipped_gradient(residuals, residual_bound), counts.astype(np.int64)
 
-    def clipped_gradient_and_squares(
-        self, theta: Array, exponent: Array, residual_bound: float | Array
-    ) -> tuple[Array, ...]:
-        """Return the clipped gradient, and the sum of squares of the same residuals, both in limbs."""
+    def clipped_squares(self, theta: Array, exponent: Array, residual_bound: float | Array) -> tuple[Array, ...]:
+        """Return the sum of squares of residuals in limbs, each of at most 2^20 steps of ``residual_bound`` / 2^20."""
         steps = _in_steps(self._residuals(theta, exponent), residual_bound)
         # A square is at most 2^40, so that a span's sum is exact like any other.
-        return *to_limbs(steps.T @ self.rows), *to_limbs(np.einsum("ij,ij->j", steps, steps)[:, None])
-
-    def counts_and_moments(self, theta: Array, exponent: Array, edges: Array) -> tuple[Array, ...]:
-        """Return counts of absolute residuals from each edge to the next, and the targets' sum and squares in limbs."""
-        counts = count_between(np.abs(self._residuals(theta, exponent)), edges)
-        moments = np.array([self.target.sum() * ONE, self.target @ self.target])
-        return counts.astype(np.int64), *to_limbs(moments)
+        return to_limbs(np.einsum("ij,ij->j", steps, steps)[:, None])
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         return to_limbs(_in_steps(residuals, residual_bound).T @ self.rows)
@@ -115,8 +109,7 @@ class FixedPointSpan:
         return np.stack([self._lengths(*each) for each in zip(metric, exponent, strict=True)], axis=1)
 
     def _lengths(self, columns: Array, exponent: Array) -> Array:
-        products: Array = columns @ self.rows.T
-        products *= 2.0 ** -(exponent + BITS)[:, None]
+        products = self._inside(columns, exponent)
         products *= products
         squares = products[0].copy()
         for column in products[1:]:
@@ -159,6 +152,81 @@ class FixedPointSpan:
         counts = count_between(lengths * np.abs(residuals * 2.0 ** -(exponent + BITS)), edges)
         return *self._shortened_gradient(lengths, residuals, exponent, limit), counts.astype(np.int64)
 
+    def mean_gradient(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array
+    ) -> tuple[Array, ...]:
+        """Return the shortened gradient with the expected target of a family in place of the linear predictor.
+
+        The predictor is an exact product, the mean function takes it element by element, and residuals are rounded to
+        whole numbers of at most 2^39 in steps of 2^-38: each depends on its row alone.
+        """
+        residuals = self._mean_residuals(theta, exponent, response)
+        return self._shortened_gradient(lengths, residuals, np.array(float(RESIDUAL_BITS)), limit)
+
+    def mean_gradient_and_counts(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the same, and how many products of length and residual lie above each edge but not the next."""
+        residuals, bits = self._mean_residuals(theta, exponent, response), np.array(float(RESIDUAL_BITS))
+        counts = count_between(lengths * np.abs(residuals * 2.0 ** -(bits + BITS)), edges)
+        return *self._shortened_gradient(lengths, residuals, bits, limit), counts.astype(np.int64)
+
+    def sloped_gram(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array, slack: Array
+    ) -> tuple[Array, ...]:
+        """Return for each trial rows.T @ rows in limbs, each row times the root of its slope and within the limit.
+
+        Every row is cut off to whole numbers, which changes its length by at most ``slack``.
+        """
+        root = np.sqrt(response.slope(self._predictors(theta, exponent)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.maximum(limit - slack, 0.0) * _DOWN / self._at_most(lengths)
+        share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
+        return to_limbs(np.stack([self._gram_of_shares(each) for each in share.T]))
+
+    def _predictors(self, theta: Array, exponent: Array) -> Array:
+        """Return x'theta from an exact product, for theta in steps of 2^-exponent."""
+        product: Array = self.rows @ theta.T
+        product *= 2.0 ** -(exponent + BITS)
+        return product
+
+    def _mean_residuals(self, theta: Array, exponent: Array, response: Response) -> Array:
+        """Return residuals from the expected target as whole numbers in steps of 2^-38."""
+        expected = response.expected(self._predictors(theta, exponent))
+        return np.rint(((self.target / ONE)[:, None] - expected) * (ONE * 2.0**RESIDUAL_BITS))
+
+    def score_counts(self, lengths: Array, theta: Array, exponent: Array, edges: Array) -> tuple[Array]:
+        """Return how many products of length and residual lie above each edge but not the next."""
+        residuals = self._whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        return (count_between(lengths * np.abs(residuals), edges).astype(np.int64),)
+
+    def shortened_scores(
+        self, lengths: Array, theta: Array, exponent: Array, limit: Array, columns: Array, column_exponent: Array
+    ) -> tuple[Array, ...]:
+        """Return for each trial the Gram matrix of M' row * residual in limbs, in steps of limit / 2^20.
+
+        A score has a length of at most the limit, and is cut off to whole numbers. What M' makes of a row is exact, and
+        each of its entries is multiplied on its own, so that a score depends on its row alone, bit for bit.
+        """
+        residuals = self._whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        with np.errstate(divide="ignore"):
+            level = limit * _DOWN / self._at_most(lengths)
+        weights = np.clip(residuals, -level, level) * (ONE / limit)
+        inside = [self._inside(*each) for each in zip(columns, column_exponent, strict=True)]
+        steps = [in_the_ball(np.trunc(each * weight)) for each, weight in zip(inside, weights.T, strict=True)]
+        return to_limbs(np.stack([each @ each.T for each in steps]))
+
+    def scores(self, theta: Array, exponent: Array, columns: Array, column_exponent: Array) -> Array:
+        """Return M' row * residual, a line for each row, for one theta and one M; a line depends on its row alone."""
+        residuals = self._whole_residuals(theta[None], exponent[None])[:, 0] * 2.0 ** -(exponent + BITS)
+        return np.asarray((self._inside(columns, column_exponent) * residuals).T)
+
+    def _inside(self, columns: Array, exponent: Array) -> Array:
+        """Return M' row of every row, in columns: exactly, as M has whole numbers in steps of 2^-exponent."""
+        products: Array = columns @ self.rows.T
+        products *= 2.0 ** -(exponent + BITS)[:, None]
+        return products
+
     def _shortened_gradient(self, lengths: Array, residuals: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
         with np.errstate(divide="ignore"):
             level = np.floor(limit * 2.0 ** (exponent + BITS) * _DOWN / self._at_most(lengths))
@@ -179,8 +247,7 @@ class FixedPointSpan:
 
     def _residuals(self, theta: Array, exponent: Array) -> Array:
         """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
-        product: Array = self.rows @ theta.T
-        product *= 2.0 ** -(exponent + BITS)
+        product = self._predictors(theta, exponent)
         return np.subtract((self.target / ONE)[:, None], product, out=product)
 
 
@@ -188,6 +255,14 @@ def _in_steps(residuals: Array, residual_bound: float | Array) -> Array:
     """Return residuals as whole numbers of at most 2^20, in steps of ``residual_bound`` / 2^20."""
     steps = np.rint(residuals * (ONE / residual_bound))
     return np.clip(steps, -ONE, ONE, out=steps)
+
+
+def in_the_ball(steps: Array) -> Array:
+    """Return columns of whole numbers, zero where the norm exceeds 2^20 by what rounding has added."""
+    squares = np.einsum("ij,ij->j", steps, steps)
+    if squares.max(initial=0.0) > SQUARE:
+        steps[:, squares > SQUARE] = 0.0
+    return steps
 
 
 def quantised(theta: Array) -> tuple[Array, Array]:

@@ -98,13 +98,19 @@ def _zeros(shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.float64(0.0), shape)
 
 
+def _as_array(values: Any) -> Array:
+    """Return an array; lists with text among them cell by cell, as numpy would turn all other cells into text, too."""
+    array = np.asarray(values)
+    return np.array(values, dtype=object) if isinstance(values, list | tuple) and array.dtype.kind in "SU" else array
+
+
 def real_numbers(values: Any, name: str) -> Array:
     """Return real numbers as an array of float32 or float64, without a copy where they already are.
 
     What is refused is never quoted, as it would be by numpy and scikit-learn.
     """
     values = unmasked(values)
-    array = np.asarray(values)
+    array = _as_array(values)
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
     if array.dtype.kind in "mM":

@@ -75,6 +75,12 @@ def _all_finite(values: Array, name: str, rule: str) -> Array:
     return values
 
 
+def target_name(X: Any, y: Any) -> str | None:
+    """Return the name of the target where it has one: that of a column, of a series, or of a source's own target."""
+    name = y if isinstance(y, str) else getattr(X if y is None else y, "target" if y is None else "name", None)
+    return name if isinstance(name, str) and name else None
+
+
 def column_names(X: Any) -> list[Any]:
     """Return the names of a table's columns as it has them, which need not be text."""
     if is_lazy_frame(X):

@@ -17,7 +17,7 @@ from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .memory import ArraySource
 from .row_numbers import NumberedSource, numbered
 from .scratch import scratch
-from .source import Array, LocalSource, RowSource, Total
+from .source import Array, LocalSource, RowsOfUnits, RowSource, Total
 from .span import Span
 
 BadRows = Literal["raise", "zero"]
@@ -53,6 +53,25 @@ class BoundedRows:
     def numbered(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> "NumberedRows":
         """Return the rows with the numbers ``kernel(span, *args)`` beside them, a line for each row."""
         return NumberedRows(self, numbered(self.source, _over_spans, *self._how(width), kernel, *args))
+
+    def unit_sums(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> Array:
+        """Return for each unit, in columns, the sum over its rows of the lines that ``kernel(span, *args)`` gives.
+
+        The lines of a unit are added in the order of its rows, so that a sum depends on the rows of that unit alone.
+        """
+        parts = self._checked(self.source.total(_listed, *self._how(width), kernel, *args))[0]
+        lines = np.concatenate([*parts])
+        units = self.source.units if isinstance(self.source, RowsOfUnits) else None
+        if units is None:
+            if self.rows_per_unit > 1:
+                raise DataError("sums over units need to know to which unit each row belongs; give unit or groups.")
+            return lines.T
+        return np.stack([np.bincount(units, weights=column) for column in lines.T])
+
+    @property
+    def all_in_use(self) -> bool:
+        """Whether it is public that no row counts as a row of zeros."""
+        return self.bad_rows == "raise" and not isinstance(self.source, RowsOfUnits)
 
     def rounded_once(self) -> "BoundedRows":
         """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.
@@ -138,6 +157,16 @@ def _rounded(features: Array, target: Array, *how: Any) -> tuple[Any, Array]:
         targets.append(span.target)
         bad_rows += bad
     return [(np.concatenate(rows), np.concatenate(targets))], np.array(bad_rows)
+
+
+def _listed(features: Array, target: Array, *how_and_kernel: Any) -> tuple[Any, Array]:
+    """Return the lines that a kernel gives for the rows of one block, in a list so that a sum joins them."""
+    row_map, arithmetic, span_rows, kernel, *args = how_and_kernel
+    lines, bad_rows = [], 0
+    for _, span, bad in _spans(features, target, row_map, arithmetic, span_rows):
+        lines.append(kernel(span, *args))
+        bad_rows += bad
+    return [np.concatenate(lines)], np.array(bad_rows)
 
 
 def _taken(blocks: list[Any]) -> Iterator[Any]:

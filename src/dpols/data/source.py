@@ -50,6 +50,15 @@ class LocalSource(RowSource, Protocol):
         """Whether this process reads the rows, and no worker elsewhere."""
 
 
+@runtime_checkable
+class RowsOfUnits(RowSource, Protocol):
+    """A source of rows that belong to someone, of which some may not be used."""
+
+    @property
+    def units(self) -> Array:
+        """To which unit each row belongs that is used, as numbers from 0 on."""
+
+
 def add_up(parts: Iterable[tuple[tuple[Array, ...], int]]) -> Total:
     """Add the parts of all blocks in their order, so that threads never change a sum."""
     values: tuple[Array, ...] | None = None

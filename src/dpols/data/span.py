@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..families import Response
 from .source import Array
 
 _TINY = 1e-250  # keeps quotients finite
@@ -84,16 +85,10 @@ class Span:
         counts = count_between(np.abs(residuals), edges)
         return self._clipped_gradient(residuals, residual_bound), counts.astype(np.float64)
 
-    def clipped_gradient_and_squares(self, theta: Array, residual_bound: float | Array) -> tuple[Array, ...]:
-        """Return the clipped gradient in multiples of the bound, and the clipped squares in multiples of its square."""
-        residuals = self.residuals(theta)
-        gradient = self._clipped_gradient(residuals, residual_bound)  # clips them in place
-        return gradient, np.einsum("ij,ij->j", residuals, residuals)[:, None]
-
-    def counts_and_moments(self, theta: Array, edges: Array) -> tuple[Array, ...]:
-        """Return how many absolute residuals lie above each edge but not the next, and the targets' sum and squares."""
-        counts = count_between(np.abs(self.residuals(theta)), edges).astype(np.float64)
-        return counts, np.array([self.target.sum(), self.target @ self.target])
+    def clipped_squares(self, theta: Array, residual_bound: float | Array) -> tuple[Array]:
+        """Return the sum of squared residuals, clipped to the bound, in multiples of its square."""
+        residuals = np.clip(self.residuals(theta) / residual_bound, -1.0, 1.0)
+        return (np.einsum("ij,ij->j", residuals, residuals)[:, None],)
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> Array:
         residuals /= residual_bound
@@ -140,6 +135,44 @@ class Span:
         residuals = self.residuals(theta)
         counts = count_between(lengths * np.abs(residuals), edges)
         return self._shortened_gradient(lengths, residuals, limit), counts.astype(np.float64)
+
+    def mean_gradient(self, lengths: Array, theta: Array, response: Response, limit: Array) -> tuple[Array]:
+        """Return the shortened gradient with the expected target of a family in place of the linear predictor."""
+        return (self._shortened_gradient(lengths, self._mean_residuals(theta, response), limit),)
+
+    def mean_gradient_and_counts(
+        self, lengths: Array, theta: Array, response: Response, limit: Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the same, and how many products of length and residual lie above each edge but not the next."""
+        residuals = self._mean_residuals(theta, response)
+        counts = count_between(lengths * np.abs(residuals), edges)
+        return self._shortened_gradient(lengths, residuals, limit), counts.astype(np.float64)
+
+    def sloped_gram(self, lengths: Array, theta: Array, response: Response, limit: Array) -> tuple[Array]:
+        """Return for each trial rows.T @ rows, each row times the root of its slope and shortened to the limit."""
+        share = np.minimum(np.sqrt(response.slope(self.dot(theta))), limit / np.maximum(lengths, _TINY))
+        return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
+
+    def _mean_residuals(self, theta: Array, response: Response) -> Array:
+        return np.asarray(self.target[:, None] - response.expected(self.dot(theta)))
+
+    def score_counts(self, lengths: Array, theta: Array, edges: Array) -> tuple[Array]:
+        """Return how many products of length and residual lie above each edge but not the next."""
+        return (count_between(lengths * np.abs(self.residuals(theta)), edges).astype(np.float64),)
+
+    def shortened_scores(self, lengths: Array, theta: Array, limit: Array, metric: Array) -> tuple[Array]:
+        """Return for each trial the Gram matrix of metric @ row * residual, of length at most the limit, in its square.
+
+        ``metric`` is M' of each trial.
+        """
+        residuals, level = self.residuals(theta), limit / np.maximum(lengths, _TINY)
+        weights = np.clip(residuals, -level, level) / limit
+        scores = [self.dot(each) * weight[:, None] for each, weight in zip(metric, weights.T, strict=True)]
+        return (np.stack([each.T @ each for each in scores]),)
+
+    def scores(self, theta: Array, metric: Array) -> Array:
+        """Return metric @ row * residual, a line for each row, for one theta and one M'."""
+        return np.asarray(self.dot(metric) * self.residuals(theta[None]))
 
     def _shortened_gradient(self, lengths: Array, residuals: Array, limit: Array) -> Array:
         level = limit / np.maximum(lengths, _TINY)

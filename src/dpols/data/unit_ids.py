@@ -1,8 +1,8 @@
 """Ids of units, numbered: how an id is understood depends on its own row and on the declared type alone.
 
-numpy turns whole numbers with a missing one among them into floats, in which those beyond 2^53 coincide: one row
-without an id would join the units of others. So missing ids are set apart first, and only then is a column given to
-numpy.
+numpy and pandas turn whole numbers with a missing one among them into floats, in which those beyond 2^53 coincide: one
+row without an id would join the units of others. So missing ids are set apart first, and only then is a column given to
+numpy; and a float from 2^53 on, which may stand for several ids, is no id.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -15,6 +15,7 @@ from .kinds import library_of
 from .missing import is_missing
 from .source import Array
 
+_LARGEST_EXACT = 2.0**53  # from here on floating point skips whole numbers
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
 _POLARS_NATIVE = {"Boolean", "Float32", "Float64", *_WHOLE}
 
@@ -37,7 +38,7 @@ def _of_array(values: Array) -> Array:
     if values.dtype.kind in "iubSU":
         return _numbered(values)
     if values.dtype.kind in "fcmM":
-        present = ~(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
+        present = ~np.isnat(values) if values.dtype.kind in "mM" else np.abs(values) < _LARGEST_EXACT  # nan is not
         return _with_gaps(present, _numbered(values[present]))
     return _of_objects(values.tolist())
 
@@ -117,4 +118,6 @@ def _as_list(ids: Any) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return any(map(_is_missing, value)) if isinstance(value, tuple) else is_missing(value)
+    if isinstance(value, tuple):
+        return any(map(_is_missing, value))
+    return is_missing(value) or (isinstance(value, float | np.floating) and not abs(float(value)) < _LARGEST_EXACT)

@@ -24,6 +24,12 @@ class UnitSource:
 
     source: ArraySource | TableSource
     kept: Array
+    codes: Array  # of the unit of each row, kept or not
+
+    @property
+    def units(self) -> Array:
+        """To which unit each row belongs that is used."""
+        return np.asarray(self.codes[self.kept])
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -64,10 +70,10 @@ def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str
         raise DataError(f"there are {len(codes)} ids of units for {source.n_rows} rows; each row needs one.")
     if bad_rows == "raise" and (codes < 0).any():
         raise DataError(
-            "the id of a unit is missing, and bad_rows='raise' refuses rows without one. Fill it in, or pass "
-            "bad_rows='zero' to count each of these rows as a row of zeros."
+            "the id of a unit is missing, or a float beyond 2^53, and bad_rows='raise' refuses rows without one. Fill "
+            "it in, store ids as whole numbers or text, or pass bad_rows='zero' to count such rows as rows of zeros."
         )
-    return UnitSource(source, first_rows(codes, max_rows))
+    return UnitSource(source, first_rows(codes, max_rows), codes)
 
 
 def without_column(table: Any, name: Any) -> Any:

@@ -84,15 +84,17 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
     unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
     as_numbers = all(_is_number(level) for level in column.categories)
     long = any(_WHOLE.fullmatch(level) and len(level) > 15 for level in column.categories)
+    if long and _holds_floats(raw):
+        raise DataTypeError(
+            f"column {name!r} has categories beyond 2^53, but holds floating point numbers, of which neighbours are "
+            "equal there; store it as whole numbers or as text."
+        )
 
     def code(value: Any) -> int:
         if is_missing(value) or (isinstance(value, str) and not value.strip()):
             return empty
         if long and isinstance(value, float | np.floating) and abs(float(value)) >= _LARGEST_EXACT:
-            raise DataTypeError(
-                f"column {name!r} has categories beyond 2^53, but holds floating point numbers, of which neighbours "
-                "are equal there; store it as whole numbers or as text."
-            )
+            return unknown  # neighbours are equal there, so which category it is cannot be known
         try:
             level = category_name(value)
         except (TypeError, ValueError, OverflowError):
@@ -107,6 +109,12 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
         return known.get(level, folded.get(level.casefold(), unknown))
 
     return _encode(raw, code)
+
+
+def _holds_floats(raw: Any) -> bool:
+    """Whether a column is of floating point by its type, whatever its cells are."""
+    kind = str(raw.type if library_of(raw) == "pyarrow" else raw.dtype).lower()
+    return kind.startswith("float") or kind in ("double", "halffloat")
 
 
 def _encode(raw: Any, code: Callable[[Any], int]) -> Array:

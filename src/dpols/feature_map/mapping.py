@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from .transforms import (
 )
 
 _MOST_FEATURES = 100_000
+_FIELDS = {"columns", "terms", "target", "target_name", "formula", "target_transform", "origin"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class FeatureMap:
         The public range of the target. A fit needs it, a transformation does not.
     target_name : str, optional
         The column whose range ``target`` is. A fit of another column is refused.
+    formula : str, optional
+        The formula that the terms were read from, for summaries and reports.
     target_transform : str, Power, Standardize, or a list of these, optional
         What is fitted in place of the clipped target, such as its "log". Predictions are in the target's own units.
     declared_by : str
@@ -69,6 +72,7 @@ class FeatureMap:
     terms: Sequence[Any] | None = None
     target: Interval | None = None
     target_name: str | None = None
+    formula: str | None = field(default=None, compare=False)  # equal maps may be written in several ways
     target_transform: Any = None
     declared_by: Literal["declared", "reference"] = "declared"
 
@@ -99,6 +103,8 @@ class FeatureMap:
             raise BoundsError(
                 f"target_name={self.target_name!r} must be the name of the column whose range target=(low, high) is."
             )
+        if not isinstance(self.formula, str | None):
+            raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")
         self._check_target_transform()
         self.bounds()
 
@@ -122,7 +128,7 @@ class FeatureMap:
 
     def plus(self, *terms: Any) -> "FeatureMap":
         """Return a map with further terms."""
-        return replace(self, terms=(*self._terms, *terms))
+        return replace(self, terms=(*self._terms, *terms), formula=None)
 
     def check_target(self, name: str) -> None:
         """Refuse a target whose range is not the declared one."""
@@ -203,10 +209,20 @@ class FeatureMap:
         return found
 
     @property
+    def reference_levels(self) -> dict[str, str]:
+        """Columns of categories with the category that the others are compared with, where there is one."""
+        factors = [(factor, self.columns[factor.column]) for term in self._terms for factor in term]
+        return {
+            factor.column: column.levels[0]
+            for factor, column in factors
+            if isinstance(column, CategoricalColumn) and not factor.all_levels
+        }
+
+    @property
     def origin(self) -> Origin:
         """Where the numbers come from: "data" if any of them was read from the data, else "declared"."""
-        columns = [self.columns[name] for name in self.raw_columns]
-        numbers = [(*column.interval, column.missing) for column in columns if isinstance(column, NumericColumn)]
+        columns = [column for column in self.columns.values() if isinstance(column, NumericColumn)]
+        numbers = [(*column.interval, column.missing) for column in columns]
         factors = [factor for term in self._terms for factor in term]
         constants = [(factor.origin, *numbers_of(factor.transform or ())) for factor in factors]
         own = numbers_of(self.target_transform)
@@ -246,6 +262,26 @@ class FeatureMap:
         result[np.isnan(result).any(axis=1)] = np.nan
         return result
 
+    def _repr_html_(self) -> str:
+        from ..pages.parts import Section, Table, notebook_part
+
+        ranges = self.bounds().features
+        assert isinstance(ranges, Mapping)
+        features = tuple((name, f"[{low:g}, {high:g}]") for name, (low, high) in ranges.items())
+        target = "none declared" if self.target is None else f"[{self.target[0]:g}, {self.target[1]:g}]"
+        facts = [(f"target {self.target_name or ''}".strip(), target)]
+        facts += [("formula", self.formula)] if self.formula is not None else []
+        facts += [(f"reference of {column}", level) for column, level in self.reference_levels.items()]
+        return notebook_part(
+            "Feature map",
+            [
+                Section("", (Table(("", ""), tuple(facts)),)),
+                Section("Columns, as declared", (Table(("", ""), self.describe()),)),
+            ],
+            more=[Section("Features, with the ranges that follow", (Table(("", ""), features),))],
+            alarm="NOT PRIVATE: the ranges were read from the data." if self.origin == "data" else None,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
         return {
@@ -253,6 +289,7 @@ class FeatureMap:
             "terms": [term_to_list(term) for term in self._terms],
             "target": None if self.target is None else list(self.target),
             "target_name": self.target_name,
+            "formula": self.formula,
             "target_transform": [step.to_list() for step in self.target_transform],
             "origin": self.origin,
         }
@@ -262,8 +299,8 @@ class FeatureMap:
         """Rebuild a map from plain data."""
         try:
             fields = mapping(data)
-            if set(fields) != {"columns", "terms", "target", "target_name", "target_transform", "origin"}:
-                raise ValueError("it has the fields columns, terms, target, target_name, target_transform and origin")
+            if set(fields) != _FIELDS:
+                raise ValueError(f"it has the fields {', '.join(sorted(_FIELDS))}")
             if fields["origin"] not in ("declared", "reference", "data"):
                 raise ValueError("its origin is declared, reference or data")
             number = ReadFromData if fields["origin"] == "data" else float
@@ -271,9 +308,10 @@ class FeatureMap:
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
             target = None if fields["target"] is None else tuple(map(number, tuple_of(finite_number)(fields["target"])))
             name = None if fields["target_name"] is None else text(fields["target_name"])
+            formula = None if fields["formula"] is None else text(fields["formula"])
             transform = transform_from_list(fields["target_transform"])
             by = "reference" if fields["origin"] == "reference" else "declared"
-            return cls(columns, terms, target, name, transform, by)  # type: ignore[arg-type]
+            return cls(columns, terms, target, name, formula, transform, by)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 

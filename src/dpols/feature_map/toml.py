@@ -45,7 +45,7 @@ def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
             terms.append(Factor(name, power, centres[name]))
     for product in _interactions(document.get("interactions", []), columns):
         terms.append([Factor(name, origin=centres[name]) for name in product])
-    return FeatureMap(columns, terms, target, target_name, transform)
+    return FeatureMap(columns, terms, target, target_name, target_transform=transform)
 
 
 def toml_key(name: str) -> str:

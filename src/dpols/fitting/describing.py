@@ -1,17 +1,23 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
-from ..algorithms import names_of
+from ..algorithms import MOVED, names_of
+from ..algorithms.whitened_inference import InferencePlan
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
+from ..families import FamilyName, Response
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
+from ..inference.quality import r_squared, residual_variance
+from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
-from ..report.outcome import Coefficient, EstimateLine, verdict_of
+from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
 from ..side_releases.free_advice import advice_on_means, released_means
 from ..versions import versions
@@ -20,26 +26,30 @@ from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
-INTERVALS_ARE_FOR = (
-    "Intervals are for the population that the rows are a sample of, if rows are independent and errors have the same "
-    "variance everywhere. They count privacy noise and sampling noise, not what the bounds clip."
-)
+_MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
+INTERVALS_ARE_FOR = {
+    "HC1": "if rows are independent; errors may have unequal variances",
+    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "cluster": "if units are independent; rows of one unit need not be",
+}
 
 
 def coefficients_of(outcome: Outcome) -> Array:
     """Return the released coefficients in the units of the data, the intercept last."""
     matrix, offset = outcome.row_map.coefficient_map()
-    return np.asarray(matrix @ outcome.fit.theta[0] + offset)
+    values = np.asarray(matrix @ outcome.fit.theta[0] + offset)
+    if outcome.limits is not None:
+        values[:-1] = outcome.limits.settled(values[:-1])
+    return values
 
 
 def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Inference | None:
     """Return what the fit says of its coefficients, where that was paid for."""
-    step = prepared.beside.intervals
-    if step is None or outcome.measured is None:
+    if not isinstance(prepared.plan, InferencePlan):
         return None
     return infer(
-        step,
-        outcome.measured,
+        prepared.plan,
+        outcome.fit,
         outcome.row_map,
         [*names, "intercept"][: outcome.row_map.n_coordinates],
         n_rows=prepared.source.n_rows,
@@ -69,10 +79,11 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         lines=release_lines(
             (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
         ),
-        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
+        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map, prepared.request.family),
         assumed_public=(
             "the number of rows and the column names",
             "the bounds and every parameter of the estimator",
+            *prepared.request.assumed_public,
         ),
         coefficients=tuple(
             Coefficient(name, float(value), stddev)
@@ -88,9 +99,22 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
+        **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=() if inference is None else _estimate_notes(inference),
+        estimate_notes=_notes(outcome, inference),
+        constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
+
+
+def _described(prepared: Prepared) -> dict[str, Any]:
+    """Return what a fit is of, in public words."""
+    request, feature_map = prepared.request, prepared.request.feature_map
+    return {
+        "target_name": request.target_name or (None if feature_map is None else feature_map.target_name),
+        "formula": None if feature_map is None else feature_map.formula,
+        "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
 
 
 def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
@@ -102,19 +126,30 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
     stddev = np.nan if evidence.biased else evidence.risk_change_stddev
-    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+    measure = "squared error" if prepared.request.family == "gaussian" else "deviance"
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant", measure)
+    if outcome.limits is not None:
+        stddevs = [None] * len(stddevs)
+        if np.any(outcome.fit.transcript.get(MOVED, False)):
+            verdict = "cannot tell", _MOVED
     return stddevs, verdict, evidence.shortened
 
 
 def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     """Return estimates with their intervals; nothing where there are none at all."""
-    columns = inference.standard_errors(), *inference.conf_int().T
+    columns = inference.standard_errors(), *inference.conf_int().T, inference.standard_errors("data")
     if np.isnan(columns[0]).all():
         return ()
     return tuple(
         EstimateLine(name, float(value), *(None if np.isnan(number) else float(number) for number in numbers))
         for name, value, *numbers in zip(inference.names, inference.estimate, *columns, strict=True)
     )
+
+
+def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
+    if outcome.limits is not None:
+        return (NO_INTERVALS,)
+    return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference))
 
 
 def _estimate_notes(inference: Inference) -> tuple[str, ...]:
@@ -126,7 +161,23 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     )
     if np.isnan(inference.standard_errors()).all():
         return missing
-    return (*missing, INTERVALS_ARE_FOR)
+    what = (
+        f"Intervals are for the population that the rows are a sample of, {INTERVALS_ARE_FOR[inference.cov_type]}. "
+        "They count privacy noise and sampling noise, not what the bounds clip."
+    )
+    return (*missing, what, *inference.assumptions)
+
+
+def _quality_notes(inference: Inference) -> tuple[str, ...]:
+    """Say how well the fit does as a whole."""
+    found = (("R-squared", r_squared(inference)), ("residual variance", residual_variance(inference)))
+    texts = [
+        f"{name} {HIDDEN_WORDS}"
+        if limits is None
+        else f"{name} {limits[0]:.4g}, 95% interval [{limits[1]:.4g}, {limits[2]:.4g}]"
+        for name, limits in found
+    ]
+    return (f"Of least squares on these rows: {'; '.join(texts)}.",)
 
 
 def _advice_on_shortened(share: float) -> tuple[str, ...]:
@@ -155,7 +206,7 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple
 
 
 def _bounds_text(
-    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None
+    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None, family: FamilyName
 ) -> tuple[tuple[str, str], ...]:
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
@@ -178,6 +229,10 @@ def _bounds_text(
         low, high = feature_map.target
         fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
         rows[-1] = ("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}] of {fitted}")
+    if family != "gaussian":
+        response = Response.of(family, row_map.target, row_map.target_centre, row_map.target_scale)
+        low, high = response.predictors
+        rows.append(("linear predictor", f"[{low:.4g}, {high:.4g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:

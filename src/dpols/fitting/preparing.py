@@ -1,10 +1,11 @@
 """Every public number of a fit, settled before anything is released. What can be refused is refused here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..algorithms import Algorithm, StagedPlan, algorithm
+from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
+from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
 from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError, WeakGuaranteeWarning
@@ -37,6 +38,7 @@ class Prepared:
     bounds: Bounds | PaidBounds
     beside: SidePlan  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
+    limits: Limits | None = None  # on the slopes
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -57,7 +59,7 @@ def prepare(request: Request, source: RowSource) -> Prepared:
 
 
 def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Prepared:
-    method = algorithm(request.method)
+    method = algorithm(request.method_in_use)
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)
@@ -69,16 +71,26 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     if request.rows_per_unit > 1 and any(isinstance(r, MixingRelease) and r.rows < 2 for r in planned.method.releases):
         raise ParameterError("a sketch of one row is not proved private for units of several rows; use two or more.")
     arithmetic = _arithmetic(request, n_coordinates)
-    prepared = Prepared(request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source)
+    limits = None if request.constraints is None else request.constraints.limits(_feature_names(request, source))
+    prepared = Prepared(
+        request, method, budget, relation, planned.method, arithmetic, bounds, planned.beside, source, limits
+    )
     if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
         certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
     return prepared
 
 
+def _feature_names(request: Request, source: RowSource) -> list[str]:
+    if request.feature_map is not None:
+        return list(request.feature_map.names)
+    return [f"x{i}" for i in range(source.n_features)] if source.columns is None else [str(c) for c in source.columns]
+
+
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
-    return bounds.row_map(
+    row_map = bounds.row_map(
         n_features=source.n_features, columns=source.columns, fit_intercept=bool(request.fit_intercept)
     )
+    return replace(row_map, linked=request.family != "gaussian")
 
 
 def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:
@@ -96,6 +108,21 @@ def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:
     return "float"
 
 
+def _options(request: Request, method: Algorithm) -> dict[str, Any]:
+    """Return the method's options; standard errors are clustered where rows belong to units."""
+    options = dict(request.options or {})
+    if method.name != with_intervals("whitened"):
+        return options
+    units = request.unit is not None
+    found = options.setdefault("cov_type", "cluster" if units else "HC1")
+    if found == ("HC1" if units else "cluster"):
+        remedy = "leave it out, or use nonrobust with target='data'" if units else "give unit, or leave it out"
+        raise ParameterError(
+            f"cov_type={found!r} {'does not go with' if units else 'needs'} units of several rows; {remedy}."
+        )
+    return options
+
+
 def _plan(
     request: Request,
     method: Algorithm,
@@ -107,7 +134,7 @@ def _plan(
     """Plan the method and what is released beside it, within the budget."""
     if not isinstance(request.options, Mapping | None):
         raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
-    options = dict(request.options or {})
+    options = _options(request, method)
     whole = budget.for_zero_out(relation)
     try:
         plan = plan_fit(
@@ -117,7 +144,6 @@ def _plan(
             n_features=source.n_features + bool(request.fit_intercept),
             bounds=bounds.releases(whole, source.n_features) if isinstance(bounds, PaidBounds) else (),
             counts=count_release(whole) if request.count_clipped else None,
-            inference_share=request.inference_share,
             accounting=request.accounting,
             **options,
         )

@@ -12,7 +12,6 @@ from .preparing import Prepared
 
 _PATIENCE = 2.0  # seconds before a fit that nobody asked to be shown shows itself
 _EVERY = 0.1  # seconds between two lines
-_INTERVAL_PASSES = 3
 
 
 class _Line:
@@ -75,8 +74,7 @@ def _passes(prepared: Prepared) -> int | None:
     if own is None:
         return None
     beside = prepared.beside
-    intervals = _INTERVAL_PASSES if beside.intervals is not None else 0
-    return int(own) + len(beside.bounds) + (beside.counts is not None) + intervals
+    return int(own) + len(beside.bounds) + (beside.counts is not None)
 
 
 def _watched_by_people() -> bool:

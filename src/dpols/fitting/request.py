@@ -3,15 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..algorithms import algorithm
-from ..algorithms.options import share as checked_share
+from ..algorithms import ALGORITHMS, algorithm, with_intervals
+from ..constraints import Constraints
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
+from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
-from ..side_releases import one_step
+from ..report.outcome import NO_INTERVALS
 from ..side_releases.paid_bounds import PaidBounds
 
 
@@ -29,28 +30,52 @@ class Request:
     accounting: str = "exact"
     neighbours: str = "zero-out"
     options: Any = None
+    constraints: Constraints | None = None
     bad_rows: str = "raise"
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
     count_clipped: bool = False
-    inference: bool | float = False  # whether to pay for intervals, or with what share of the squared budget
+    inference: bool = False  # whether to fit by the method that has intervals
+    target_name: str | None = None  # the dependent variable, where it has a name
+    family: FamilyName = "gaussian"
+    assumed_public: tuple[str, ...] = ()  # what else the fit takes for public, for its report
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
         one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
-        algorithm(self.method)
+        if not isinstance(self.inference, bool):
+            raise ParameterError(f"inference={self.inference!r} must be True or False.")
+        if (family := algorithm(self.method_in_use).family) != self.family:
+            raise ParameterError(
+                f"method={self.method!r} is for outcomes of family {family!r}, and this estimator is for "
+                f"{self.family!r}; there is one estimator for each family."
+            )
         if not isinstance(self.feature_map, FeatureMap | None):
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
             )
+        if self.constraints is not None:
+            self._check_constraints()
+
+    def _check_constraints(self) -> None:
+        if not isinstance(self.constraints, Constraints):
+            raise ParameterError(
+                f"constraints={self.constraints!r} must be a dpols.Constraints, for instance Constraints(lower=0)."
+            )
+        if not algorithm(self.method).takes_constraints:
+            names = ", ".join(sorted(name for name, row in ALGORITHMS.items() if row.takes_constraints))
+            raise ParameterError(
+                f"method {self.method!r} takes no constraints, as it releases no curvature in which to meet them, or "
+                f"is for intervals; use one of {names}."
+            )
+        if self.inference:
+            raise ParameterError(f"inference cannot go with constraints. {NO_INTERVALS} Leave out one of the two.")
 
     @property
-    def inference_share(self) -> float | None:
-        """Share of the squared budget that is spent on intervals; None for none."""
-        if isinstance(self.inference, bool):
-            return one_step.DEFAULT_SHARE if self.inference else None
-        return checked_share("inference", self.inference)
+    def method_in_use(self) -> str:
+        """The method that fits: with inference, the one that has intervals."""
+        return with_intervals(self.method) if self.inference else self.method
 
     def budget(self, n_rows: int) -> PrivacyBudget:
         """Return the budget for a table of that many rows."""
@@ -61,6 +86,22 @@ class Request:
 
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
+        return self._for_family(self._declared_bounds())
+
+    def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
+        """Refuse ranges that the family of outcomes does not have."""
+        if self.family == "gaussian":
+            return bounds
+        if isinstance(bounds, PaidBounds):
+            raise BoundsError("PaidBounds are for linear models; pass dpols.Bounds with ranges that are public.")
+        if self.family == "poisson" and (bounds.target is None or bounds.target[0] < 0.0):
+            raise BoundsError(
+                "counts need a range that starts at 0 or above: pass target=(0, high) to dpols.Bounds, or to the "
+                "feature map, with a high that is public knowledge."
+            )
+        return bounds
+
+    def _declared_bounds(self) -> Bounds | PaidBounds:
         if self.feature_map is not None:
             if isinstance(self.bounds, PaidBounds):
                 return _paid_within(self.bounds, self.feature_map)

@@ -4,11 +4,12 @@ A ledger holds what the plan may release before that, and gives it back only whe
 release.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..algorithms import Fit, follows
+from ..constraints import Limits, Region
 from ..data import BoundedRows, Bounds, RowMap
 from ..data.threads import one_blas_thread
 from ..errors import BudgetExceeded
@@ -16,8 +17,8 @@ from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
 from ..privacy import GaussianRelease
 from ..randomness import Bits, Witness, streams
+from ..report import PrivacyReport
 from ..report.charge import charge_of_fit
-from ..side_releases import one_step
 from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
 from ..side_releases.bounds_advice import SpreadCounts, release_spread
 from ..side_releases.counting import UnboundedRows
@@ -34,10 +35,10 @@ class Outcome:
     row_map: RowMap
     beside: tuple[GaussianRelease, ...]  # released beside the method, as recorded
     spread: SpreadCounts | None  # of values within and beyond the bounds
-    measured: one_step.Measured | None  # what intervals are computed from
     spent_epsilon: float
     certified_delta: float | None  # in exact mode
     seeded: bool
+    limits: Limits | None = None  # on the slopes
     entry: Entry | None = None  # of the ledger
 
 
@@ -46,8 +47,12 @@ def carry_out(
     random_state: Any = None,
     ledger: BudgetLedger | None = None,
     witness: Witness | None = None,
-) -> Outcome:
+    *,
+    describe: Callable[[Outcome], PrivacyReport],
+) -> tuple[Outcome, PrivacyReport]:
     """Run a prepared fit, and return what it released only if its recorded releases are within the budget.
+
+    The ledger keeps the hash of the report that ``describe`` gives of it.
 
     A ledger is charged first, also for a seeded fit, whose noise others may not be able to remove. The ``witness``
     knows afterwards whether anything was released, also where the fit failed.
@@ -56,14 +61,16 @@ def carry_out(
     bits = seen.watch(streams(random_state, 1))
     what = _what(prepared, seeded=bits[0].seeded)
     with held(ledger, [prepared.releases], what=what, released=lambda: seen.released) as hold:
-        outcome = _run(prepared, bits)
+        outcome = replace(_run(prepared, bits), entry=hold.entry)
         planned = prepared.beside.releases
         if ledger is not None and not (outcome.beside == planned and follows(prepared.plan, outcome.fit)):
             raise BudgetExceeded(
                 "the recorded releases are not those that the ledger was charged for; nothing is returned. Please "
                 "report this as a bug of dpols."
             )
-    return replace(outcome, entry=hold.entry)
+        report = describe(outcome)
+        hold.report = report.digest
+    return replace(outcome, entry=hold.entry), report
 
 
 def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
@@ -77,11 +84,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
             spread, counted = release_spread(bounds, row_map, _unbounded(prepared), beside.counts, bits[0])
             recorded = (*recorded, *counted)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
-        fit = prepared.method.run(rows, plan, bits)
-        measured = None
-        if beside.intervals is not None:
-            measured = one_step.run(rows, beside.intervals, fit.theta, bits)
-            recorded = (*recorded, *measured.releases)
+        fit = prepared.method.run_within(rows, plan, bits, _region(prepared.limits, row_map))
     spent = joint_spent_epsilon(plan, fit, recorded, budget, relation=relation)
     if not spent <= budget.epsilon * ROUNDING:
         raise BudgetExceeded(
@@ -90,7 +93,15 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
         )
     exact = prepared.arithmetic == "exact"
     proved = joint_certified_delta(plan, fit, recorded, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, recorded, spread, measured, spent, proved, bits[0].seeded)
+    return Outcome(fit, bounds, row_map, recorded, spread, spent, proved, bits[0].seeded, prepared.limits)
+
+
+def _region(limits: Limits | None, row_map: RowMap) -> Region | None:
+    """Return the constraints in the coordinates of bounded rows, in which a slope is a multiple of its coefficient."""
+    if limits is None:
+        return None
+    slopes = row_map.coefficient_map()[0][: row_map.n_features, : row_map.n_features].diagonal()
+    return limits.region(slopes, intercept=row_map.intercept is not None)
 
 
 def _what(prepared: Prepared, *, seeded: bool) -> str:

@@ -9,6 +9,7 @@ scikit-learn and what is derived from them, in the same process. What is done to
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -24,6 +25,7 @@ _FITS_MANY_TIMES = tuple(
 )
 # Transformers of scikit-learn that learn from the rows only in some configurations, or only how many columns there are.
 _LEARNS: dict[str, Callable[[Any], bool]] = {
+    "FunctionTransformer": lambda step: _function_learns(step.func),
     "PolynomialFeatures": lambda step: False,
     "FrozenEstimator": lambda step: False,
     "SplineTransformer": lambda step: isinstance(step.knots, str),
@@ -108,6 +110,14 @@ def _learns(step: Any) -> bool:
         return bool(get_tags(step).requires_fit)
     except Exception:  # whatever a transformer of others raises: it cannot be known to be harmless
         return True
+
+
+def _function_learns(function: Any) -> bool:
+    """Whether a function is known to compute from all rows: one of scikit-learn's, or a bound fit_transform."""
+    while isinstance(function, partial):
+        function = function.func
+    bound_to_learner = str(getattr(function, "__name__", "")).startswith("fit") and inspect.ismethod(function)
+    return bound_to_learner or _within(str(getattr(function, "__module__", "")), ("sklearn",))
 
 
 def _frames() -> Iterator[FrameType]:

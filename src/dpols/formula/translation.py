@@ -56,7 +56,8 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     if not products:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
     kept = {name: column for name, column in columns.items() if name in used}
-    return Translated(target, FeatureMap(kept, products, target_range, target, transform), intercept)
+    made = FeatureMap(kept, products, target_range, target, " ".join(formula.split()), transform)
+    return Translated(target, made, intercept)
 
 
 def target_of(formula: str) -> str:

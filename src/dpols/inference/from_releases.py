@@ -1,28 +1,40 @@
-"""What the releases beside a fit say of its coefficients, in the user's units (`docs/inference.md`)."""
+"""What a fit released says of its coefficients, in the user's units (`docs/inference.md`)."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..algorithms import Fit
+from ..algorithms.clip_level import MOST_UNSEEN, TAIL_BIAS
+from ..algorithms.whitened_inference import InferencePlan, explained, inverse_of, step_noise
 from ..data import RowMap
-from ..linalg import inverse_under_noise
-from ..side_releases.one_step import EDGES, Measured, OneStepPlan, quiet_edge, unseen_above
 from .intervals import HIDDEN, REMEDY, UNSURE, Estimate, Inference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_LEAST_EIGENVALUE = 3.0  # of the released X'X over its noise's standard deviation: no intervals below
-_SURE_EIGENVALUE = 5.5  # along directions that an interval may depend on, likewise
-_SURE_OF_ALL = 1.25  # the same in units of the operator norm of the noise
-_FAR_OFF = 4.0  # standard deviations of noise by which residuals beyond the last edge stand out
-_MOST_UNSEEN = 0.15  # share of rows that could lie above the last residual seen
+_LEAST_EIGENVALUE = 2.5  # of the released X'X over its noise's standard deviation: no intervals below
+_SURE_EIGENVALUE = 4.0  # along directions that an interval may depend on, likewise
+_SURE_OF_ALL = 1.0  # the same in units of the operator norm of the noise
+_LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores are taken for no less
+
+TAIL = (
+    "Assumed: rows whose effect on the fit is too large and too rare to be seen in noisy counts thin out at least like "
+    'the fourth power of its size. If few rows may have huge targets, fit with options={"clip": "range"}, which does '
+    "not assume it."
+)
+SQUARES = (
+    "Assumed for R^2 and the residual variance: rows with residuals too large and too rare to be seen in noisy "
+    "counts thin out at least like the fourth power of their size."
+)
+CLASSICAL_INSTEAD = "The noise hides robust standard errors: these are classical, for errors of equal variance."
 
 
 def infer(
-    plan: OneStepPlan,
-    measured: Measured,
+    plan: InferencePlan,
+    fit: Fit,
     row_map: RowMap,
     names: Sequence[str],
     *,
@@ -34,115 +46,140 @@ def infer(
 
     Where units have several rows, released sums are in multiples of ``rows_per_unit``.
     """
-    values, vectors, inverses = inverse_under_noise(measured.gram[trial], plan.gram_multiplier)
-    inverse = (vectors * inverses) @ vectors.T
-    step = inverse @ measured.gradient[trial]
-    sure = plan.gram_multiplier * max(_SURE_EIGENVALUE, _SURE_OF_ALL * math.sqrt(2.0 * plan.n_features))
-    noise = _gradient_noise(plan, float(measured.residual_bound[trial]), step)
-    squares = _least_squares(plan, measured, trial, inverse, step, noise)
-    matrix, offset = (part[: plan.n_features] for part in row_map.coefficient_map())
-    mapped, scale = matrix @ inverse, row_map.target_scale**2
-    along = matrix @ (vectors * inverses)[:, values < sure]
-    spread = plan.gram_multiplier / (scale * rows_per_unit)
-    reasons = _reasons(plan, measured, trial, n_rows / rows_per_unit, smallest=float(values[0]))
-    residual = total = Estimate(None, None)
-    if not reasons:
-        free = (n_rows - plan.n_features) / rows_per_unit
-        about = _total_squares(plan, measured, trial, n_rows / rows_per_unit, centred=row_map.intercept is not None)
-        residual, total = (Estimate(*(scale * number / free for number in pair)) for pair in (squares, about))
-    return Inference(
+    of = {name: values[trial] for name, values in fit.transcript.items()}
+    d, scale, intercept = plan.n_features, row_map.target_scale**2, row_map.intercept is not None
+    matrix, offset = (part[:d] for part in row_map.coefficient_map())
+    outer = matrix @ of["metric"]
+    inverse, values = inverse_of(of["gram"], float(of["gram_noise"]))
+    mapped = outer @ inverse
+    used = float(of["used"]) * rows_per_unit
+    free = max(used - d, 1.0)
+    sums = _sums_of_squares(plan, of, inverse, intercept=intercept)
+    residual, explains = (Estimate(*(scale * rows_per_unit * x / free for x in pair)) for pair in sums)
+    allowance = 0.0 if of["by_range"] else (TAIL_BIAS * float(of["gradient_noise"])) ** 2
+    reasons = _reasons(plan, of, smallest=float(values[0]))
+    found = Inference(
         names=tuple(names),
         n_rows=n_rows,
-        intercept=row_map.intercept is not None,
-        estimate=matrix @ (measured.theta[trial] + step) + offset,
-        privacy_covariance=mapped @ noise @ mapped.T,
-        unscaled_covariance=mapped @ matrix.T / (scale * rows_per_unit),
-        unscaled_spread=spread * mapped @ mapped.T,
-        unsure_spread=spread * along @ along.T,
+        rows_used=used,
+        intercept=intercept,
+        cov_type=plan.cov_type,
+        estimate=matrix @ fit.theta[trial] + offset,
+        privacy_covariance=_square(mapped, step_noise(of) + allowance * np.eye(d)),
+        sampling_covariance=_square(mapped, _scores(of) * _correction(plan, used, rows_per_unit)),
+        unscaled_covariance=mapped @ outer.T / (scale * rows_per_unit),
+        spread=mapped @ mapped.T,
+        unsure_spread=_unsure_spread(plan, of, outer),
+        gram_noise=float(of["gram_noise"]) / (scale * rows_per_unit),
+        score_noise=float(of["score_noise"]),
+        freedom=max(used / rows_per_unit - 1.0, 1.0) if plan.cov_type == "cluster" else free,
         residual_variance=residual,
-        target_variance=total,
+        explained_variance=explains,
+        assumptions=(TAIL,) if not of["by_range"] else (SQUARES,) if of["lost"] > 0.0 else (),
         reasons=reasons,
-        population_reasons=_population_reasons(residual, rows_per_unit),
+        population_reasons=(),
     )
+    return _with_reasons(_classical_where_needed(found), rows_per_unit)
 
 
-def _gradient_noise(plan: OneStepPlan, residual_bound: float, step: Array) -> Array:
-    """Return the covariance of z - E step: E has half the variance off the diagonal."""
-    outer = 0.5 * plan.gram_multiplier**2 * (float(step @ step) * np.eye(len(step)) + np.outer(step, step))
-    return np.asarray((residual_bound * plan.gradient_multiplier) ** 2 * np.eye(len(step)) + outer)
+def _sums_of_squares(
+    plan: InferencePlan, of: dict[str, Array], inverse: Array, *, intercept: bool
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the residuals' sum of squares at least squares, and what slopes explain, with standard deviations.
 
-
-def _least_squares(
-    plan: OneStepPlan, measured: Measured, trial: int, inverse: Array, step: Array, noise: Array
-) -> tuple[float, float]:
-    """Return the sum of squares at least squares and its standard deviation, in bounded units.
-
-    It lies below the one at theta by step'X'X step, of which the noise in the released step feigns a trace.
+    The first lies below the one at the point by step'X'X step, of which the noise in the released step feigns a trace.
     """
-    spread, bound = inverse @ noise, float(measured.residual_bound[trial])
-    feigned = (bound * plan.gradient_multiplier) ** 2 * float(np.trace(inverse))
-    gained = float(measured.gradient[trial] @ step) - feigned
-    own = bound**2 * plan.square_multiplier
+    step, noise = of["step"], step_noise(of)
+    feigned = float(of["gradient_noise"]) ** 2 * float(np.trace(inverse))
+    gained = float(of["gradient"] @ step) - feigned
+    bound = float(of["residual_bound"])
+    spread = inverse @ noise
     variance = (
-        own**2
-        + _clipped_off(plan, measured, trial) ** 2
+        (plan.square_multiplier * bound**2) ** 2
+        + (float(of["lost"]) * bound**2) ** 2
         + 4.0 * float(step @ noise @ step)
         + 2.0 * float(np.sum(spread * spread.T))
     )
-    return float(measured.squares[trial]) - gained, math.sqrt(max(variance, 0.0))
+    value, stddev, _ = explained(of, intercept=intercept)
+    return (float(of["squares"]) - gained, math.sqrt(max(variance, 0.0))), (value, stddev)
 
 
-def _clipped_off(plan: OneStepPlan, measured: Measured, trial: int) -> float:
-    """Return what clipping may take from the sum of squares unseen, if residuals thin out like x^-3.
-
-    The sum of (r^2 - C^2)+ is the integral of 2 x N(x) from C on, where N(x) residuals exceed x.
-    """
-    edge = int(quiet_edge(measured.counts[trial : trial + 1], plan.count_multiplier)[0])
-    unseen = float(unseen_above(plan.count_multiplier)[edge])
-    return float(2.0 * unseen * EDGES[edge] ** 3 / measured.residual_bound[trial])
+def _scores(of: dict[str, Array]) -> Array:
+    """Return the released Gram matrix of scores; noise does not leave it less than a small part of itself."""
+    values, vectors = np.linalg.eigh(of["scores"])
+    return np.asarray((vectors * np.maximum(values, _LEAST_SCORES * float(of["score_noise"]))) @ vectors.T)
 
 
-def _total_squares(
-    plan: OneStepPlan, measured: Measured, trial: int, n: float, *, centred: bool
-) -> tuple[float, float]:
-    """Return the targets' sum of squares about their mean, or about 0, and its standard deviation, in bounded units."""
-    total, about_zero = (float(value) for value in measured.moments[trial])
-    noise = math.sqrt(2.0) * plan.moment_multiplier
-    if not centred:
-        return about_zero, noise
-    return about_zero - total**2 / n + noise**2 / n, noise * math.hypot(1.0, 2.0 * total / n)
+def _correction(plan: InferencePlan, used: float, rows_per_unit: int) -> float:
+    """Return the factors of HC1 and CR1 for few rows; there are at least used / rows_per_unit units."""
+    rows = used / max(used - plan.n_features, 1.0)
+    if plan.cov_type != "cluster":
+        return rows
+    units = max(used / rows_per_unit, 2.0)
+    return rows * (used - 1.0) / used * units / (units - 1.0)
 
 
-def _reasons(plan: OneStepPlan, measured: Measured, trial: int, n: float, *, smallest: float) -> tuple[str, ...]:
+def _unsure_spread(plan: InferencePlan, of: dict[str, Array], outer: Array) -> Array:
+    """Return the part of the spread along directions in which the features vary too little against the noise."""
+    noise = float(of["gram_noise"])
+    inverse, _ = inverse_of(of["gram"], noise)
+    values, vectors = np.linalg.eigh(of["gram"])
+    sure = noise * max(_SURE_EIGENVALUE, _SURE_OF_ALL * math.sqrt(2.0 * plan.n_features))
+    along = outer @ inverse @ vectors[:, values < sure]
+    return np.asarray(along @ along.T)
+
+
+def _square(mapped: Array, inner: Array) -> Array:
+    return np.asarray(mapped @ inner @ mapped.T)
+
+
+def _classical_where_needed(found: Inference) -> Inference:
+    """Return classical standard errors in place of robust ones where that is asked for, or noise hides the latter."""
+    sigma2, stddev = found.residual_variance
+    assert sigma2 is not None
+    assert stddev is not None
+    classical = replace(
+        found,
+        cov_type="nonrobust",
+        sampling_covariance=max(sigma2, _LEAST_SCORES * stddev) * found.unscaled_covariance,
+        score_noise=0.0,
+    )
+    if found.cov_type == "nonrobust":
+        return classical
+    shown = [np.isnan(each.standard_errors()).sum() for each in (found, classical)]
+    if found.cov_type == "cluster" or shown[0] <= shown[1]:
+        return found
+    return replace(classical, assumptions=(CLASSICAL_INSTEAD, *found.assumptions))
+
+
+def _with_reasons(found: Inference, rows_per_unit: int) -> Inference:
+    """Add why there are no intervals for the population."""
+    if rows_per_unit > 1 and found.cov_type != "cluster":
+        why = (
+            "rows of one unit are not independent, and these standard errors take them to be; fit with "
+            'cov_type "cluster", or use target="data" (--target data)'
+        )
+        return replace(found, population_reasons=(why,))
+    if not found.reasons and np.isnan(found.standard_errors()).all() > np.isnan(found.standard_errors("data")).all():
+        return replace(found, population_reasons=(f"{HIDDEN}; {REMEDY}",))
+    return found
+
+
+def _reasons(plan: InferencePlan, of: dict[str, Array], *, smallest: float) -> tuple[str, ...]:
     """Say from released values why what holds in first order would not hold here, for n rows or units."""
-    d = plan.n_features
-    counts = measured.counts[trial : trial + 1]
-    edge = int(quiet_edge(counts, plan.count_multiplier)[0])
-    unseen = float(unseen_above(plan.count_multiplier)[edge]) / n
+    d, n, noise = plan.n_features, float(of["used"]), float(of["gram_noise"])
+    unseen = float(of["unseen"]) / n
     reasons = []
     if n < 2 * d + 10:
         reasons.append(f"{n:.0f} rows are too few for {d} coefficients")
-    if not smallest >= _LEAST_EIGENVALUE * plan.gram_multiplier:
+    if not smallest >= _LEAST_EIGENVALUE * noise:
         reasons.append(
-            f"{UNSURE}: the smallest eigenvalue of the released X'X is {smallest / plan.gram_multiplier:.2g} "
+            f"{UNSURE}: the smallest eigenvalue of the released X'X is {smallest / noise:.2g} "
             f"standard deviations of its noise, and must be {_LEAST_EIGENVALUE:g}"
         )
-    if unseen > _MOST_UNSEEN:
+    if unseen > MOST_UNSEEN:
         reasons.append(
-            f"{min(unseen, 1.0):.0%} of the residuals could be clipped without being seen in the noise, more than "
-            f"{_MOST_UNSEEN:.0%}"
+            f"{min(unseen, 1.0):.0%} of the rows could be clipped without being seen in the noise, more than "
+            f"{MOST_UNSEEN:.0%}"
         )
-    if float(counts[0, -1]) > _FAR_OFF * plan.count_multiplier:
-        reasons.append(f"the fit is far off: residuals exceed {EDGES[-1]:g} times the target's bound, and are clipped")
     return (*reasons[:-1], f"{reasons[-1]}; {REMEDY}") if reasons else ()
-
-
-def _population_reasons(variance: Estimate, rows_per_unit: int) -> tuple[str, ...]:
-    if rows_per_unit > 1:
-        return (
-            "rows of one unit are not independent, so only intervals for the data are made; use "
-            'target="data" (--target data)',
-        )
-    if variance.value is None or not variance.value > 0.0:
-        return (f"{HIDDEN}; {REMEDY}",)
-    return ()

@@ -1,4 +1,8 @@
-"""What a fitted estimator tells of its coefficients: a summary, confidence intervals, intervals of predictions."""
+"""What a fitted estimator says of its coefficients, in the words of statsmodels, of R's broom and of scikit-learn.
+
+Everything is computed from what the fit released, so that none of it costs anything more. Rows and columns have names:
+results are pandas frames and series, or small tables of the same names where pandas is not installed.
+"""
 
 from typing import Any
 
@@ -6,10 +10,15 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..report import PrivacyReport
+from .hypotheses import Simultaneous, TTest, WaldTest, nested_test, overall_test, t_test, wald_test
 from .intervals import UNSURE, Inference, Of, PredictionInterval, Target, warn_of
-from .summary import Summary, summarise
+from .prediction import Prediction
+from .quality import adjusted_r_squared, degrees_of_freedom, r_squared, residual_variance
+from .restrictions import Restrictions
+from .summary import Summary, coefficient_rows, summarise
+from .tables import Table, frame_of
 
-Array = np.ndarray[Any, np.dtype[Any]]
+_TIDY = ("estimate", "std_error", "std_error_privacy", "statistic", "p_value", "conf_low", "conf_high")
 
 
 class Inferring:
@@ -27,23 +36,58 @@ class Inferring:
         self._require_fit()
         return summarise(self.privacy_report_, self.inference_, alpha=alpha, target=target)
 
-    def conf_int(self, alpha: float = 0.05, *, target: Target = "population") -> Array:
+    @property
+    def params(self) -> Any:
+        """Coefficients by name, the intercept last where there is one; the noise may hide some (see ``bse``)."""
+        self._require_fit()
+        if self.inference_ is not None:
+            return Table(self.inference_.estimate, self.inference_.names).framed()
+        coefficients = self.privacy_report_.coefficients
+        return Table(np.array([c.value for c in coefficients]), [c.name for c in coefficients]).framed()
+
+    @property
+    def bse(self) -> Any:
+        """Standard errors of the coefficients about those of the population; nan where the noise hides them."""
+        return self._named(self._asked_for().standard_errors())
+
+    @property
+    def tvalues(self) -> Any:
+        """Coefficients over their standard errors."""
+        return self._named(self._asked_for().estimate / self._asked_for().standard_errors())
+
+    @property
+    def pvalues(self) -> Any:
+        """P values of the hypotheses that each coefficient by itself is 0."""
+        return self._named(self._asked_for().p_values())
+
+    def cov_params(self, *, target: Target = "population") -> Any:
+        """Return the covariance matrix of the coefficients; nan where the noise hides them."""
+        inference = self._asked_for()
+        return Table(inference.covariance(target), inference.names, inference.names).framed()
+
+    def conf_int(
+        self, alpha: float = 0.05, *, target: Target = "population", simultaneous: Simultaneous | None = None
+    ) -> Any:
         """Return lower and upper limits for each coefficient, the intercept last where there is one.
 
-        Where the released values support no interval, limits are nan and an InferenceWarning says why.
+        ``simultaneous`` limits hold for all coefficients together: "bonferroni", "scheffe" or "max-t". Where the
+        released values support no interval, limits are nan and an InferenceWarning says why.
         """
         inference = self._asked_for()
-        limits = inference.conf_int(alpha, target=target)
+        if simultaneous is None:
+            limits = inference.conf_int(alpha, target=target)
+        else:
+            limits = TTest(Restrictions.on_each(inference.names), inference, target).limits(alpha, simultaneous)
         warn_of(inference.why_not(target) or inference.why_empty(target))
-        return limits
+        return Table(limits, inference.names, ("lower", "upper")).framed()
 
     def predict_interval(
         self, X: Any, alpha: float = 0.05, *, of: Of = "observation", target: Target = "population"
-    ) -> PredictionInterval:
+    ) -> Any:
         """Return for each row mean, standard error, lower and upper limit of a new "observation" or of the "mean".
 
-        Limits for an observation take errors to be normal. The mean is that of the estimates in ``summary``, not of
-        ``coef_``. Where the released values support no interval, limits are nan and an InferenceWarning says why.
+        Limits for an observation take errors to be normal and of one variance. Where the released values support no
+        interval, limits are nan and an InferenceWarning says why.
 
         Where a transform of the target was fitted, mean and limits are brought back to the target's units, in which the
         mean of the transform is a median; the standard error is that of the transform.
@@ -53,10 +97,135 @@ class Inferring:
         reasons = inference.why_not("population" if of == "observation" else target)
         empty = int(np.isnan(found.stderr).sum())
         warn_of(reasons or ((f"{empty} of {len(found.stderr)} rows: {UNSURE}",) if empty else ()))
-        return self._in_units(found)
+        found = self._in_units(found)
+        return Table(np.column_stack(found), _index(X, len(found.mean)), ("mean", "stderr", "lower", "upper")).framed()
+
+    def get_prediction(self, X: Any, *, target: Target = "population") -> Prediction:
+        """Return predictions, whose ``summary_frame`` has limits of means and of new observations side by side.
+
+        They are of what was fitted: where that is the logarithm of the target, so are they; ``predict_interval`` has
+        the target's own units.
+        """
+        inference, features = self._asked_for(), np.asarray(self._features(X))
+        return Prediction(inference, features, _index(X, len(features)), target)
+
+    def t_test(self, restrictions: Any, *, target: Target = "population") -> TTest:
+        """Test each linear restriction by itself: text such as "age = 2 * hours, income = 0", or a matrix."""
+        return t_test(self._asked_for(), restrictions, target)
+
+    def wald_test(self, restrictions: Any, *, use_f: bool = True, target: Target = "population") -> WaldTest:
+        """Test all linear restrictions together, by the F law or, with ``use_f=False``, by that of chi-square."""
+        return wald_test(self._asked_for(), restrictions, target, use_f=use_f)
+
+    def f_test(self, restrictions: Any, *, target: Target = "population") -> WaldTest:
+        """Test all linear restrictions together by the F law; a list of names tests that all of them are 0."""
+        return wald_test(self._asked_for(), restrictions, target)
+
+    def compare_f_test(self, restricted: "Inferring", *, target: Target = "population") -> WaldTest:
+        """Test that the coefficients which a smaller fitted model leaves out are 0.
+
+        Of the smaller model only the names of its coefficients are used: the test is of this fit.
+        """
+        if not isinstance(restricted, Inferring):
+            raise ParameterError(
+                f"restricted must be a fitted model of fewer features, not of type {type(restricted).__name__}; to "
+                "name coefficients that are left out, use f_test([...])."
+            )
+        restricted._require_fit()
+        kept = [coefficient.name for coefficient in restricted.privacy_report_.coefficients]
+        return nested_test(self._asked_for(), kept, target)
+
+    @property
+    def fvalue(self) -> float:
+        """The F statistic of all slopes together; nan where the noise hides it."""
+        return self._overall().statistic
+
+    @property
+    def f_pvalue(self) -> float:
+        """The P value of the hypothesis that all slopes are 0."""
+        return self._overall().pvalue
+
+    @property
+    def rsquared(self) -> float:
+        """R^2 of least squares on the rows; nan where the noise hides it."""
+        return _first(r_squared(self._asked_for()))
+
+    @property
+    def rsquared_adj(self) -> float:
+        """R^2 less what coefficients without any effect would add."""
+        return _first(adjusted_r_squared(self._asked_for()))
+
+    @property
+    def scale(self) -> float:
+        """The residual variance; nan where the noise hides it."""
+        return _first(residual_variance(self._asked_for()))
+
+    @property
+    def nobs(self) -> float:
+        """The number of rows in use, a noisy count where intervals were paid for, else that of the table."""
+        self._require_fit()
+        return float(self.privacy_report_.n_rows if self.inference_ is None else self.inference_.rows_used)
+
+    @property
+    def df_resid(self) -> float:
+        """The number of rows in use less that of coefficients."""
+        return degrees_of_freedom(self._asked_for())
+
+    def tidy(self, alpha: float = 0.05, *, target: Target = "population") -> Any:
+        """Return a pandas data frame with a row for each coefficient, in the words of R's broom."""
+        rows = coefficient_rows(self._asked_for(), alpha, target)
+        frame = frame_of([row.numbers for row in rows], range(len(rows)), _TIDY)
+        frame.insert(0, "term", [row.name for row in rows])
+        return frame
+
+    def glance(self) -> Any:
+        """Return a pandas data frame of one row on the fit as a whole, in the words of R's broom."""
+        overall, budget = self._overall(), self.privacy_report_.asked
+        found = {
+            "r_squared": self.rsquared,
+            "adj_r_squared": self.rsquared_adj,
+            "sigma": float(np.sqrt(self.scale)),
+            "statistic": overall.statistic,
+            "p_value": overall.pvalue,
+            "df": overall.df_num,
+            "df_residual": self.df_resid,
+            "nobs": self.nobs,
+            "epsilon": budget.epsilon,
+            "delta": budget.delta,
+        }
+        return frame_of([list(found.values())], [0], list(found))
+
+    def plot_coefficients(
+        self, alpha: float = 0.05, *, names: Any = None, target: Target = "population", ax: Any = None
+    ) -> Any:
+        """Draw coefficients with their intervals, and the part of these that is privacy noise; return the axes.
+
+        ``names`` chooses coefficients and their order, and ``ax`` are axes of matplotlib to draw on.
+        """
+        from .plot import plot_coefficients
+
+        rows = coefficient_rows(self._asked_for(), alpha, target)
+        return plot_coefficients(rows, f"{100.0 * (1.0 - alpha):.4g}%", names=names, ax=ax)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary of a fit, before it the parameters as scikit-learn draws them."""
+        from sklearn.utils import estimator_html_repr
+
+        return self.summary().as_html() if hasattr(self, "privacy_report_") else str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **asked: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _overall(self) -> WaldTest:
+        return overall_test(self._asked_for())
+
+    def _named(self, values: Any) -> Any:
+        return Table(values, self._asked_for().names).framed()
 
     def _asked_for(self) -> Inference:
         self._require_fit()
+        if self.privacy_report_.constraints:
+            raise ParameterError(" ".join(self.privacy_report_.estimate_notes))
         if self.inference_ is None:
             raise ParameterError("the fit released nothing to make intervals of; fit with inference=True.")
         return self.inference_
@@ -72,3 +241,13 @@ class Inferring:
     def _in_units(self, found: PredictionInterval) -> PredictionInterval:
         """Return intervals of what was fitted in the units of the target."""
         return found
+
+
+def _first(found: tuple[float, float, float] | None) -> float:
+    return float("nan") if found is None else found[0]
+
+
+def _index(X: Any, count: int) -> Any:
+    """Return the names of a pandas frame's rows, else numbers."""
+    index = getattr(X, "index", None)
+    return index if hasattr(index, "get_indexer") else range(count)

@@ -1,14 +1,10 @@
 """Standard errors and intervals around a fit, from released values alone: all of it is post-processing.
 
-Beside the fit, at the theta that it released, G = X'X + E and g = X'(y - X theta) + z were released
-(`side_releases/one_step.py`). One Newton step theta + G^-1 g is least squares but for
-
-    G^-1 z - G^-1 E (least squares - theta),
-
-noise of known covariance, since E and z are drawn after theta. That is the error about least squares *on these rows*;
-about the *population* it comes from there is sampling noise besides, residual variance times (X'X)^-1. Where released
-values say that this would not hold, there are reasons instead of numbers: of the whole fit, or of the coefficients that
-depend on a direction along which the features vary little. `docs/proofs/inference.md` has the proofs.
+The fit is least squares but for noise of known covariance (`algorithms/whitened_inference.py`). That is the error about
+least squares *on these rows*; about the *population* it comes from there is sampling noise besides: robust to unequal
+variances or to rows that belong together, or classical, residual variance times (X'X)^-1. Where released values say
+that this would not hold, there are reasons instead of numbers: of the whole fit, or of the coefficients that depend on
+a direction along which the features vary little. `docs/proofs/inference.md` has the proofs.
 """
 
 import math
@@ -16,7 +12,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
@@ -27,6 +23,7 @@ from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, w
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = Literal["population", "data"]
 Of = Literal["observation", "mean"]
+CovType = Literal["HC1", "nonrobust", "cluster"]
 
 _MOST_UNSURE = 0.03  # share of an interval's variance that may come from other directions
 _LEAST_FREEDOM = 5.0  # degrees of freedom of a variance, below which no interval is computed from it
@@ -34,7 +31,9 @@ _LISTED = 8  # names in a reason
 _KNOWN = 1e12  # degrees of freedom of a variance that is known
 REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
 UNSURE = "along some direction the features vary too little against the noise"
-HIDDEN = "the noise hides the residual variance"
+HIDDEN = "the noise hides the sampling variance"
+_SEEN = 3.0  # standard deviations by which a variance exceeds 0, else the noise hides it
+_WIDEST = 0.5  # interval of R-squared, beyond which the noise hides it
 
 
 class PredictionInterval(NamedTuple):
@@ -53,8 +52,8 @@ class Estimate(NamedTuple):
     stderr: float | None
 
     def with_limits(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
-        """Return a variance with its normal limits, none of them below 0."""
-        if self.value is None or self.stderr is None:
+        """Return a variance with its normal limits, none of them below 0; None where the noise hides it."""
+        if self.value is None or self.stderr is None or not self.value > _SEEN * self.stderr:
             return None
         room = -float(ndtri(0.5 * checked_alpha(alpha))) * self.stderr
         return max(self.value, 0.0), max(self.value - room, 0.0), max(self.value + room, 0.0)
@@ -65,17 +64,32 @@ class Inference:
     """What is known of the coefficients, in the units of the data. Released values and public numbers only."""
 
     names: tuple[str, ...]  # of the coefficients, the intercept last where there is one
-    n_rows: int
+    n_rows: int  # of the table, a public number
+    rows_used: float  # that are no rows of zeros: a released number
     intercept: bool
-    estimate: Array  # least squares, but for noise
-    privacy_covariance: Array  # of that noise
-    unscaled_covariance: Array  # noisy (X'X)^-1; the residual variance times it is that of sampling
-    unscaled_spread: Array  # a quadratic form: the spread that the noise on X'X gives to the one of unscaled_covariance
+    cov_type: CovType  # of the sampling noise
+    estimate: Array  # the coefficients: least squares, but for noise
+    privacy_covariance: Array  # of that noise, with an allowance for what clipping may hide
+    sampling_covariance: Array  # of least squares about the population's coefficients
+    unscaled_covariance: Array  # noisy (X'X)^-1; the residual variance times it is the classical sampling covariance
+    spread: Array  # a quadratic form to which the noise of both covariances is proportional
     unsure_spread: Array  # the part of it along directions in which the features vary too little against the noise
+    gram_noise: float  # times the form: standard deviation of the noise in unscaled_covariance
+    score_noise: float  # times the form: of the noise in a robust sampling_covariance
+    freedom: float  # degrees of freedom of a sampling variance without noise
     residual_variance: Estimate  # of least squares on these rows
-    target_variance: Estimate  # about the mean, or without an intercept about 0, over the same degrees of freedom
+    explained_variance: Estimate  # what the slopes explain, over the same degrees of freedom
+    assumptions: tuple[str, ...]  # what intervals rest on, beyond the rows being a sample
     reasons: tuple[str, ...]  # why there are no intervals at all
     population_reasons: tuple[str, ...]  # why there are none for the population
+
+    @property
+    def target_variance(self) -> Estimate:
+        """The targets' variance about their mean, or about 0 without an intercept, over the same degrees of freedom."""
+        (residual, one), (explained, two) = self.residual_variance, self.explained_variance
+        if residual is None or one is None or explained is None or two is None:
+            return Estimate(None, None)
+        return Estimate(residual + explained, math.hypot(one, two))
 
     def why_not(self, target: Target = "population") -> tuple[str, ...]:
         """Return why there are no intervals for a target; nothing where there are."""
@@ -86,6 +100,13 @@ class Inference:
     def standard_errors(self, target: Target = "population") -> Array:
         """Return the standard error of each coefficient; nan where there is none."""
         return self.of_combinations(np.eye(len(self.names)), target=target)[0]
+
+    def covariance(self, target: Target = "population") -> Array:
+        """Return the covariance matrix of the coefficients; nan in rows and columns of those without an interval."""
+        empty = np.isnan(self.standard_errors(target))
+        found = self.privacy_covariance + (self.sampling_covariance if target == "population" else 0.0)
+        found[empty], found[:, empty] = np.nan, np.nan
+        return found
 
     def conf_int(self, alpha: float = 0.05, *, target: Target = "population") -> Array:
         """Return lower and upper limits for each coefficient, of shape (coefficients, 2); nan where there are none."""
@@ -110,22 +131,23 @@ class Inference:
         )
 
     def r_squared(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
-        """Return R^2 of least squares on these rows with its limits, from 0 to 1 where the noise hides it.
+        """Return R^2 of least squares on these rows with its limits; None where the noise hides it.
 
-        By Fieller's theorem: a ratio r of normal numbers is in question where residual - r total is small for its
-        standard deviation.
+        By Fieller's theorem: a share r is in question where (1 - r) explained - r residual is small for its standard
+        deviation.
         """
-        (residual, residual_std), (total, total_std) = self.residual_variance, self.target_variance
-        if residual is None or residual_std is None or total is None or total_std is None:
+        (residual, residual_std), (explained, explained_std) = self.residual_variance, self.explained_variance
+        if residual is None or residual_std is None or explained is None or explained_std is None:
             return None
         quantile = float(ndtri(1.0 - 0.5 * checked_alpha(alpha)))
-        value = 1.0 - residual / total if total > 0.0 else 0.0
-        lead, last = total**2 - (quantile * total_std) ** 2, residual**2 - (quantile * residual_std) ** 2
-        inside = (residual * total) ** 2 - lead * last
+        total, first, second = residual + explained, (quantile * explained_std) ** 2, (quantile * residual_std) ** 2
+        lead, middle = total**2 - first - second, explained * total - first
+        inside = middle**2 - lead * (explained**2 - first)
         if not (total > 0.0 and lead > 0.0 and inside >= 0.0):
-            return min(max(value, 0.0), 1.0), 0.0, 1.0
-        low, high = (1.0 - (residual * total + sign * math.sqrt(inside)) / lead for sign in (1.0, -1.0))
-        return tuple(min(max(number, 0.0), 1.0) for number in (value, low, high))  # type: ignore[return-value]
+            return None
+        value, low, high = explained / total, *((middle + sign * math.sqrt(inside)) / lead for sign in (-1.0, 1.0))
+        value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
+        return (value, low, high) if high - low <= _WIDEST else None
 
     def predict_interval(
         self, rows: Array, *, alpha: float = 0.05, of: Of = "observation", target: Target = "population"
@@ -148,25 +170,35 @@ class Inference:
         known = np.full(len(weights), _KNOWN)
         if self.why_not(target):
             return np.full(len(weights), np.nan), known
-        variance = _forms(weights, self.privacy_covariance)
+        private = _forms(weights, self.privacy_covariance)
         if target == "data":
-            return np.where(self._unsure(weights), np.nan, np.sqrt(variance)), known
+            return np.where(self._unsure(weights), np.nan, np.sqrt(private)), known
+        variance, unknown = self._sampled(weights)
+        variance, own = variance + private, 0.0
+        if observations:
+            limits = self.residual_variance.with_limits()
+            own = np.nan if limits is None else limits[0]
+            variance, unknown = variance + own, unknown + (self.residual_variance.stderr or 0.0) ** 2
+        unsure = self._unsure(weights, of_variance=1.0 - own / variance)
+        free = 2.0 * variance**2 / np.maximum(unknown, 2.0 * variance**2 / self.freedom)
+        stderr = np.where(unsure | ~(free >= _LEAST_FREEDOM), np.nan, np.sqrt(variance))
+        return stderr, np.where(free >= 1.0, free, 1.0)
+
+    def _sampled(self, weights: Array) -> tuple[Array, Array]:
+        """Return the sampling variance of combinations, and the variance of its noise."""
+        form, variance = _forms(weights, self.spread), _forms(weights, self.sampling_covariance)
+        if self.cov_type != "nonrobust":
+            return variance, np.square(self.score_noise * form)
         sigma2, spread = self.residual_variance
         assert sigma2 is not None
         assert spread is not None
-        unscaled = _forms(weights, self.unscaled_covariance) + observations
-        variance = variance + sigma2 * unscaled
-        unsure = self._unsure(weights, of_variance=1.0 - observations * sigma2 / variance)
-        unknown = (spread * unscaled) ** 2 + (sigma2 * _forms(weights, self.unscaled_spread)) ** 2
-        most = float(max(self.n_rows - len(self.names), 1))
-        free = 2.0 * variance**2 / np.maximum(unknown, 2.0 * variance**2 / most)
-        stderr = np.where(unsure | (free < _LEAST_FREEDOM), np.nan, np.sqrt(variance))
-        return stderr, np.maximum(free, 1.0)
+        unscaled = _forms(weights, self.unscaled_covariance)
+        return variance, np.square(spread * unscaled) + np.square(sigma2 * self.gram_noise * form)
 
     def _unsure(self, weights: Array, of_variance: Array | float = 1.0) -> Array:
         """Whether too much of a combination's variance lies where X'X is unsure; a part of it is the coefficients'."""
         part = of_variance * _forms(weights, self.unsure_spread)
-        return np.asarray(part > _MOST_UNSURE * _forms(weights, self.unscaled_spread))
+        return np.asarray(part > _MOST_UNSURE * _forms(weights, self.spread))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
@@ -182,14 +214,21 @@ class Inference:
         return cls(
             names=names,
             n_rows=whole(given["n_rows"]),
+            rows_used=finite_number(given["rows_used"]),
             intercept=flag(given["intercept"]),
+            cov_type=_cov_type(given["cov_type"]),
             estimate=_array(given["estimate"], (count,)),
             privacy_covariance=_array(given["privacy_covariance"], (count, count)),
+            sampling_covariance=_array(given["sampling_covariance"], (count, count)),
             unscaled_covariance=_array(given["unscaled_covariance"], (count, count)),
-            unscaled_spread=_array(given["unscaled_spread"], (count, count)),
+            spread=_array(given["spread"], (count, count)),
             unsure_spread=_array(given["unsure_spread"], (count, count)),
+            gram_noise=finite_number(given["gram_noise"]),
+            score_noise=finite_number(given["score_noise"]),
+            freedom=finite_number(given["freedom"]),
             residual_variance=_estimate(given["residual_variance"]),
-            target_variance=_estimate(given["target_variance"]),
+            explained_variance=_estimate(given["explained_variance"]),
+            assumptions=tuple_of(text)(given["assumptions"]),
             reasons=tuple_of(text)(given["reasons"]),
             population_reasons=tuple_of(text)(given["population_reasons"]),
         )
@@ -240,6 +279,12 @@ def _array(value: Any, shape: tuple[int, ...]) -> Array:
     if array.shape != shape or not np.isfinite(array).all():
         raise ValueError(f"an array of shape {shape} with finite numbers was expected")
     return array
+
+
+def _cov_type(value: Any) -> CovType:
+    if value not in get_args(CovType):
+        raise ValueError(f"a cov_type among {get_args(CovType)} was expected")
+    return value  # type: ignore[no-any-return]
 
 
 def _estimate(value: Any) -> Estimate:

@@ -1,4 +1,4 @@
-"""A fit's coefficients with their standard errors and intervals, as text, HTML or a data frame.
+"""A fit's coefficients with their standard errors and intervals, as text, HTML, LaTeX or a data frame.
 
 Everything shown is a released value, a public number or computed from these.
 """
@@ -6,44 +6,46 @@ Everything shown is a released value, a public number or computed from these.
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
 from ..report import PrivacyReport
-from ..report.outcome import NOISE_MEANING
+from .hypotheses import TINY, WaldTest, overall_test
 from .intervals import Inference, Target, checked_alpha, on_powers
+from .latex import latex_table
+from .quality import adjusted_r_squared, r_squared, residual_variance
+from .tables import HIDDEN_WORDS, WIDTH, frame_of, number
 
 TITLE = "Private least squares"
-_WIDTH = 80
-_NAME = 20
-_NUMBER = 10
+_WIDTHS = (10, 9, 9, 9, 7, 10, 10)  # of the columns of numbers, which leave 16 for names
 _ERRORS = {
-    "population": "privacy noise and sampling noise; classical, not robust",
-    "data": "privacy noise only",
+    "HC1": "privacy noise and sampling noise; robust (HC1)",
+    "nonrobust": "privacy noise and sampling noise; classical (nonrobust)",
+    "cluster": "privacy noise and sampling noise; clustered by unit",
 }
-_FOR = {
-    "population": (
-        "Intervals of coefficients are for the population that the rows are a sample of, if rows are independent and "
-        "errors have the same variance everywhere: they hold privacy noise and sampling noise."
-    ),
-    "data": (
-        "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
-        "sampling noise."
-    ),
+_IF = {
+    "HC1": "if rows are independent; variances may differ",
+    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "cluster": "if units are independent; rows of one unit need not be",
 }
+_FOR_DATA = (
+    "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
+    "sampling noise."
+)
 _BOUNDED = (
     "Those of R-squared and of the residual variance are for these very rows. All are about rows clipped to the "
     "declared bounds: intervals do not account for values clipped at the bounds."
 )
+_ASSUMED = {
+    "HC1": "rows are independent",
+    "nonrobust": "rows are independent, and errors have the same variance everywhere",
+    "cluster": "units are independent",
+}
+_RARE = "rows with large effects thin out (see below)"
 _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."
-)
-_STEP = (
-    "coef is one noisy Newton step from the fitted coefficients, which undoes the regularisation that coef_ and "
-    "predict keep, and is what predict_interval uses; see docs/inference.md."
 )
 _NOT_ASKED = (
     "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
@@ -59,9 +61,28 @@ class CoefficientRow:
     value: float
     stderr: float | None
     privacy_stderr: float | None
+    t_value: float | None
     p_value: float | None
     lower: float | None
     upper: float | None
+    hidden: bool = field(default=False, kw_only=True)  # by the noise, while others have intervals
+
+    @property
+    def numbers(self) -> tuple[float | None, ...]:
+        """Everything but the name, in the order of the columns; nothing where the noise hides it."""
+        found = (self.value, self.stderr, self.privacy_stderr, self.t_value, self.p_value, self.lower, self.upper)
+        return (None,) * len(found) if self.hidden else found
+
+    def cells(self) -> tuple[str, ...]:
+        """Return name and numbers as text, or the name and words."""
+        if self.hidden:
+            return self.name, HIDDEN_WORDS
+        texts = [number(value, width) for value, width in zip(self.numbers, _WIDTHS, strict=True)]
+        if self.p_value is not None:
+            texts[4] = f"{self.p_value:.3f}"
+        if self.t_value is not None and abs(self.t_value) < 1e4:
+            texts[3] = f"{self.t_value:.2f}"
+        return self.name, *texts
 
 
 @dataclass(frozen=True)
@@ -76,11 +97,11 @@ class Summary:
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return self.to_text()
+    def __repr__(self) -> str:
+        return self.as_text()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return self.as_html()
 
     @property
     def warning(self) -> str | None:
@@ -91,29 +112,30 @@ class Summary:
     def columns(self) -> tuple[str, ...]:
         """Headings of the numbers."""
         low = 0.5 * self.alpha
-        return ("coef", "std err", "privacy", "P>|t|", f"[{low:.4g}", f"{1.0 - low:.4g}]")
+        return ("coef", "std err", "privacy", "t", "P>|t|", f"[{low:.4g}", f"{1.0 - low:.4g}]")
 
-    def to_text(self) -> str:
+    def as_text(self) -> str:
         """Return text of at most 80 columns."""
-        lines = [TITLE.center(_WIDTH).rstrip(), "=" * _WIDTH]
+        lines = [TITLE.center(WIDTH).rstrip(), "=" * WIDTH]
         if self.warning is not None:
-            lines += textwrap.wrap(self.warning, _WIDTH)
+            lines += textwrap.wrap(self.warning, WIDTH)
         wide = max(len(name) for name, _ in self.facts) + 2
         for name, fact in self.facts:
-            lines += textwrap.wrap(fact, _WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
-        lines += ["-" * _WIDTH, " " * _NAME + "".join(f"{name:>{_NUMBER}}" for name in self.columns), "-" * _WIDTH]
+            lines += textwrap.wrap(fact, WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
+        lines += ["-" * WIDTH, _line("", self.columns), "-" * WIDTH]
+        room = WIDTH - sum(_WIDTHS)
         for row in self.rows:
-            name = row.name
-            if len(name) >= _NAME:  # on lines of its own: cut names could not be told apart
-                lines += textwrap.wrap(name, _WIDTH)
+            name, *cells = row.cells()
+            if len(name) >= room:  # on lines of its own: cut names could not be told apart
+                lines += textwrap.wrap(name, WIDTH)
                 name = ""
-            lines.append((f"{name:<{_NAME}}" + "".join(f"{text:>{_NUMBER}}" for text in _cells(row))).rstrip())
-        lines.append("=" * _WIDTH)
+            lines.append(f"{name:<{room}}  {HIDDEN_WORDS}" if row.hidden else _line(name, cells))
+        lines.append("=" * WIDTH)
         for note in self.notes:
-            lines += textwrap.wrap(note, _WIDTH)
+            lines += textwrap.wrap(note, WIDTH)
         return "\n".join(lines)
 
-    def to_html(self) -> str:
+    def as_html(self) -> str:
         """Return a part of an HTML page, such as a notebook shows, readable on a phone as well."""
         return self._render("summary_part.html")
 
@@ -121,21 +143,21 @@ class Summary:
         """Return a whole HTML page."""
         return self._render("summary.html")
 
+    def as_latex(self) -> str:
+        """Return the table of coefficients in LaTeX, with what else is known of the fit below it."""
+        facts = [f"{name}: {fact}." for name, fact in self.facts]
+        notes = [*filter(None, (self.alarm, *self.cautions)), " ".join(facts), *self.notes]
+        return latex_table(("", *self.columns), [[row.cells() for row in self.rows]], notes)
+
     def _render(self, template: str) -> str:
         from ..pages import render
 
-        rows = [(row.name, *_cells(row)) for row in self.rows]
+        rows = [row.cells() for row in self.rows]
         return render(template, summary=self, title=TITLE, headings=("", *self.columns), rows=rows)
 
     def to_frame(self) -> Any:
         """Return the coefficients as a pandas data frame with a row for each; nan where the releases do not say."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("pandas", "tables") from None
-        numbers = [(r.value, r.stderr, r.privacy_stderr, r.p_value, r.lower, r.upper) for r in self.rows]
-        names = [row.name for row in self.rows]
-        return pandas.DataFrame(np.array(numbers, dtype=np.float64), index=names, columns=list(self.columns))
+        return frame_of([row.numbers for row in self.rows], [row.name for row in self.rows], self.columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -154,77 +176,130 @@ def summarise(
 ) -> Summary:
     """Put together what is known of a fit; where there are no intervals, say why instead."""
     checked_alpha(alpha)
-    reasons: Sequence[str] = (_NOT_ASKED,)
-    if inference is not None:
-        why = inference.why_not(target)
-        reasons = (f"No intervals: {'; '.join(why)}.", *on_powers(inference.names, why)) if why else ()
-    facts = [
-        ("Method", f"{report.title} ({report.method})"),
-        ("Budget", f"epsilon {report.asked.epsilon:.6g}, delta {report.asked.delta:.3g}, {report.relation} neighbours"),
-        ("Data", f"{report.n_rows:,} rows, {report.n_features} coefficients"),
-    ]
-    if inference is not None:
-        facts += [
-            ("Std errors", "none" if np.isnan(inference.standard_errors(target)).all() else _ERRORS[target]),
-            ("R-squared", _fact(inference.r_squared(alpha), alpha)),
-            ("Residual variance", _fact(inference.residual_variance.with_limits(alpha), alpha)),
-        ]
-    if inference is None or reasons:
+    facts = [*report.described, *_facts_of_the_fit(report, inference)]
+    if inference is None or inference.why_not(target):
         rows = tuple(
-            CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None) for c in report.coefficients
+            CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None, None) for c in report.coefficients
         )
-        notes = (*reasons, f"privacy: {NOISE_MEANING[:1].lower()}{NOISE_MEANING[1:]}")
+        notes: tuple[str, ...] = (
+            *_no_intervals(report, inference, target),
+            f"privacy: {report.noise_meaning[:1].lower()}{report.noise_meaning[1:]}",
+        )
     else:
-        rows = _rows(inference, alpha, target)
+        rows = coefficient_rows(inference, alpha, target)
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
         empty += on_powers(inference.names, inference.why_empty(target))
-        notes = (*empty, _COLUMNS, _FOR[target], _BOUNDED, _STEP, *_difference(report, inference))
+        count = sum(row.p_value is not None for row in rows)
+        notes = (
+            *empty,
+            _COLUMNS,
+            _intervals_are_for(inference, target),
+            *inference.assumptions,
+            _BOUNDED,
+            *_looked_at(count, overall_test(inference, target)),
+        )
+    if inference is not None:
+        facts += _statistics(inference, alpha, target)
     return Summary(alpha, target, rows, tuple(facts), report.alarm, report.cautions, notes)
 
 
-def _difference(report: PrivacyReport, inference: Inference) -> tuple[str, ...]:
-    """Say how far the coefficients that predictions use are from the estimates, where that can be said."""
-    noise = inference.standard_errors("data")
-    fitted = np.array([c.value for c in report.coefficients])
-    if fitted.shape != noise.shape or np.isnan(noise).all():
-        return ()
-    far = np.abs(fitted - inference.estimate) / noise
-    most = int(np.nanargmax(far))
-    return (
-        "Predictions, and the coefficients in the model and in its report, are those of the fit, with regularisation. "
-        f"They are within {far[most]:.2g} privacy std errors of coef; furthest is {inference.names[most]}, "
-        f"{fitted[most]:.5g} for {inference.estimate[most]:.5g} here.",
-    )
-
-
-def _rows(inference: Inference, alpha: float, target: Target) -> tuple[CoefficientRow, ...]:
+def coefficient_rows(inference: Inference, alpha: float, target: Target) -> tuple[CoefficientRow, ...]:
+    """Return what is known of each coefficient."""
+    errors = inference.standard_errors(target)
     columns = (
-        inference.estimate,
-        inference.standard_errors(target),
+        errors,
         inference.standard_errors("data"),
+        inference.estimate / errors,
         inference.p_values(target),
         *inference.conf_int(alpha, target=target).T,
     )
-    return tuple(
+    known = (
         CoefficientRow(name, float(value), *(None if math.isnan(n) else float(n) for n in numbers))
-        for name, value, *numbers in zip(inference.names, *columns, strict=True)
+        for name, value, *numbers in zip(inference.names, inference.estimate, *columns, strict=True)
+    )
+    return tuple(replace(row, hidden=hides) for row, hides in zip(known, np.isnan(errors).tolist(), strict=True))
+
+
+def _no_intervals(report: PrivacyReport, inference: Inference | None, target: Target) -> Sequence[str]:
+    if inference is None:
+        return report.estimate_notes if report.constraints else (_NOT_ASKED,)
+    why = inference.why_not(target)
+    return f"No intervals: {'; '.join(why)}.", *on_powers(inference.names, why)
+
+
+def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> list[tuple[str, str]]:
+    """Return public facts, and how many rows are in use."""
+    used = "" if inference is None else f", of which about {inference.rows_used:,.0f} are used"
+    rows = "single rows" if report.unit is None else f"all rows of one {report.unit} together, of which at most "
+    return [
+        ("Method", f"{report.title} ({report.method})"),
+        ("Budget", f"epsilon {report.asked.epsilon:.6g}, delta {report.asked.delta:.3g}, {report.relation} neighbours"),
+        ("Protects", rows if report.unit is None else f"{rows}{report.rows_per_unit} are used"),
+        ("Rows", f"{report.n_rows:,}{used}; {report.n_features} coefficients"),
+    ]
+
+
+def _statistics(inference: Inference, alpha: float, target: Target) -> list[tuple[str, str]]:
+    """Return what the releases say of the fit as a whole."""
+    hidden = np.isnan(inference.standard_errors(target)).all()
+    why = inference.why_not(target)
+    absent = HIDDEN_WORDS if not why or any("noise" in reason for reason in why) else "none; the reason is below"
+    return [
+        ("Std errors", absent if hidden else _errors(inference, target)),
+        *([] if hidden else [("Assumed", _assumed(inference, target))]),
+        ("R-squared", _fact(r_squared(inference, alpha), alpha)),
+        ("Adj. R-squared", _fact(adjusted_r_squared(inference, alpha), alpha)),
+        ("F-statistic", _overall(overall_test(inference, target), absent)),
+        ("Residual variance", _fact(residual_variance(inference, alpha), alpha)),
+    ]
+
+
+def _overall(test: WaldTest, absent: str) -> str:
+    if test.hidden is not None:
+        return absent
+    free = f"{test.df_num} and {test.df_denom:.4g}" if test.df_denom < 1e9 else f"{test.df_num}"
+    chance = f"P = {test.pvalue:.3g}" if test.pvalue >= TINY else f"P < {TINY:g}"
+    return f"{test.statistic:.4g} on {free} degrees of freedom, {chance}"
+
+
+def _looked_at(count: int, overall: WaldTest) -> tuple[str, ...]:
+    """Say how many P values are shown, and what looking at several of them means."""
+    count += overall.hidden is None
+    if count < 2:
+        return ()
+    return (
+        f"{count} P values are shown here. If nothing had an effect, the chance that one of them is below 0.05 would "
+        f"be up to {min(0.05 * count, 1.0):.0%}; further tests add to it. conf_int(simultaneous=...) and f_test look "
+        "at several coefficients together.",
+    )
+
+
+def _errors(inference: Inference, target: Target) -> str:
+    return "privacy noise only" if target == "data" else _ERRORS[inference.cov_type]
+
+
+def _assumed(inference: Inference, target: Target) -> str:
+    parts = [_ASSUMED[inference.cov_type]] if target == "population" else []
+    return "; ".join([*parts, *([_RARE] if inference.assumptions else [])]) or "nothing"
+
+
+def _intervals_are_for(inference: Inference, target: Target) -> str:
+    if target == "data":
+        return _FOR_DATA
+    return (
+        f"Intervals of coefficients are for the population that the rows are a sample of, {_IF[inference.cov_type]}. "
+        "They hold privacy noise and sampling noise."
     )
 
 
 def _fact(found: tuple[float, float, float] | None, alpha: float) -> str:
     if found is None:
-        return "hidden by the noise"
+        return HIDDEN_WORDS
     value, low, high = found
     return f"{value:.4g}, {100.0 * (1.0 - alpha):.4g}% interval [{low:.4g}, {high:.4g}]"
 
 
-def _cells(row: CoefficientRow) -> list[str]:
-    numbers = [_number(value) for value in (row.value, row.stderr, row.privacy_stderr, row.lower, row.upper)]
-    return [*numbers[:3], "" if row.p_value is None else f"{row.p_value:.3f}", *numbers[3:]]
-
-
-def _number(value: float | None) -> str:
-    """Return a number in at most nine characters, empty where there is none."""
-    if value is None:
-        return ""
-    return f"{value:.5g}" if len(f"{value:.5g}") < _NUMBER else f"{value:.3g}"
+def _line(name: str, cells: Sequence[str]) -> str:
+    """Return a name and numbers under their headings."""
+    numbers = "".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    return f"{name:<{WIDTH - sum(_WIDTHS)}}{numbers}".rstrip()

@@ -127,12 +127,13 @@ class BudgetLedger:
         """
         return self._charge(groups, what, final=False)
 
-    def settle(self, reservation: Entry, *, outcome: str = "released") -> Entry:
+    def settle(self, reservation: Entry, *, outcome: str = "released", report: str = "") -> Entry:
         """Say that the releases of a reservation were made, or may have been: from then on it cannot be void.
 
+        ``report`` is the hash of the report on them, by which `dpols verify` finds a report that was changed.
         BudgetExceeded is raised where it is void already, or not in the ledger, so that nothing pays for the releases.
         """
-        return self._end(reservation.number, "spent", outcome, sha256=reservation.sha256)
+        return self._end(reservation.number, "spent", outcome, sha256=reservation.sha256, report=report)
 
     def void(self, reservation: Entry | int, *, why: str) -> Entry:
         """Give back what an open reservation, or that of a row's number, takes, as nothing of it was ever released.
@@ -161,7 +162,7 @@ class BudgetLedger:
 
         return entry_of(self._store.append(content))
 
-    def _end(self, number: int, status: Status, outcome: str, *, sha256: str | None = None) -> Entry:
+    def _end(self, number: int, status: Status, outcome: str, *, sha256: str | None = None, report: str = "") -> Entry:
         if not isinstance(outcome, str):
             raise ParameterError(f"{outcome!r} must be a text that says how a reservation ended.")
         found: list[Entry] = []
@@ -175,10 +176,10 @@ class BudgetLedger:
                 raise error(f"row {number} of ledger {str(self.path)!r} is not the reservation that was made.")
             if found[0].status != "open":
                 raise error(f"row {number} of ledger {str(self.path)!r} is {found[0].status} and not open any more.")
-            return ended(found[0], status, outcome)
+            return ended(found[0], status, outcome, report)
 
         self._store.append(content)
-        return replace(found[0], status=status, outcome=outcome)
+        return replace(found[0], status=status, outcome=outcome, report=report)
 
     def affords(self, *releases: Release) -> bool:
         """Return whether releases could be charged now."""
@@ -248,6 +249,11 @@ class BudgetLedger:
 
     def __repr__(self) -> str:
         return f"BudgetLedger({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        from .words import in_a_notebook
+
+        return in_a_notebook(self.path, self.state(), self.head())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BudgetLedger) and self.path == other.path

@@ -18,9 +18,10 @@ from .records import Entry
 
 @dataclass
 class Hold:
-    """What a ledger holds for a run; None where there is no ledger."""
+    """What a ledger holds for a run, None where there is no ledger, and the hash of the report on the run."""
 
     entry: Entry | None = None
+    report: str = ""
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def held(
         if hold.entry is not None:
             error.add_note(_after_failure(ledger, hold.entry, type(error).__name__, released()))
         raise
-    hold.entry = _after_success(ledger, hold.entry)
+    hold.entry = _after_success(ledger, hold.entry, hold.report)
 
 
 def _after_failure(ledger: BudgetLedger, entry: Entry, error: str, released: bool) -> str:
@@ -65,10 +66,10 @@ def _after_failure(ledger: BudgetLedger, entry: Entry, error: str, released: boo
         return f"{drawn} How it ended could not be written, so {where} stays open and counts as spent: {problem}"
 
 
-def _after_success(ledger: BudgetLedger, entry: Entry) -> Entry:
+def _after_success(ledger: BudgetLedger, entry: Entry, report: str) -> Entry:
     """Settle the reservation of a run that may return what it drew, if the ledger holds it."""
     try:
-        return ledger.settle(entry)
+        return ledger.settle(entry, report=report)
     except LedgerError as problem:
         if entry not in ledger.entries():
             raise

@@ -28,7 +28,7 @@ class Entry:
 
     A row of the data enters one of the ``groups`` of releases only, most often the only one. ``whole`` says that the
     entry took the whole ledger. What is "open" or "spent" counts; what is "void" does not, as nothing was released.
-    ``outcome`` says how an entry that was reserved ended.
+    ``outcome`` says how an entry that was reserved ended, and ``report`` is the hash of the report on what it paid for.
     """
 
     number: int
@@ -40,6 +40,7 @@ class Entry:
     sha256: str
     status: Status = "spent"
     outcome: str = ""
+    report: str = ""
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -145,10 +146,10 @@ def charged(what: str, groups: Groups, charge: Charge, whole: bool, *, final: bo
     }
 
 
-def ended(reservation: Entry, status: Status, outcome: str) -> Content:
+def ended(reservation: Entry, status: Status, outcome: str, report: str = "") -> Content:
     """Return the row of how a reservation ended."""
     kind = {"spent": "settled", "void": "void"}[status]
-    return {"kind": kind, "time": _now(), "row": reservation.number, "outcome": outcome}
+    return {"kind": kind, "time": _now(), "row": reservation.number, "outcome": outcome, "report": report}
 
 
 def state_of(rows: Sequence[Row]) -> State:
@@ -260,6 +261,7 @@ def entry_of(row: Row, end: Content | None = None) -> Entry:
         sha256=row.sha256,
         status=status,
         outcome="" if end is None else text(end["outcome"]),
+        report="" if end is None else text(end["report"]),
     )
 
 

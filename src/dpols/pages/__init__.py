@@ -5,10 +5,11 @@ Only values marked as safe in Python enter a page unescaped, and only packaged t
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 
 def render(name: str, **values: Any) -> str:
@@ -17,8 +18,10 @@ def render(name: str, **values: Any) -> str:
 
 
 @cache
-def environment(*packages: str) -> Environment:
+def environment(*packages: str) -> "Environment":
     """Return the templates of these packages, which may extend and import the templates of dpols."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     made = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in (*packages, __name__)]),
         autoescape=True,
@@ -32,6 +35,8 @@ def environment(*packages: str) -> Environment:
     return made
 
 
-def unbroken(text: str) -> Markup:
+def unbroken(text: str) -> "Markup":
     """Return escaped text in which no line ends inside a number such as 1e-06."""
+    from markupsafe import Markup, escape
+
     return Markup(re.sub(r"[\d.]+e-\d+", r'<span class="unbroken">\g<0></span>', str(escape(text))))

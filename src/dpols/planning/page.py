@@ -11,9 +11,8 @@ TITLE = "What to expect of a private fit"
 MEANINGS = (
     "Error: mean squared, on fresh rows. Excess: what privacy adds to it. Both are shares of the target's variance. "
     "Slope error and interval (95%, full width): in standard deviations of the target for each standard deviation of "
-    "the feature. Intervals are "
-    "those of a fit with inference, which pays half of its squared budget for them: the median width, and the share of "
-    "slopes that have one."
+    "the feature. Intervals are those of a fit with inference, which has more noise than the one without: the median "
+    "width, and the share of slopes that have one."
 )
 COLUMNS = ("method", "epsilon", "R\u00b2", "error", "excess", "slope error", "interval", "have one")
 

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import algorithm
+from ..algorithms import algorithm, with_intervals
 from ..data.threads import one_blas_thread
-from ..errors import CalibrationError
+from ..errors import CalibrationError, ParameterError
 from ..inference import Inference, infer
 from ..privacy import Neighbours, PrivacyBudget
 from ..randomness import Bits, streams
-from ..side_releases import one_step
-from ..side_releases.side_plan import plan_fit
 from .samples import Array, Sample
 
 # As many residuals are kept at once as there are distinct rows times trials.
@@ -117,22 +115,23 @@ def _simulated_intervals(
     samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int
 ) -> Intervals:
     """Count intervals as fits print them, slope by slope."""
-    row, widths, reasons = algorithm(method), [], Counter[str]()
-    planned = None
+    try:
+        row = algorithm(with_intervals(method))
+    except ParameterError as error:
+        return Intervals(0.0, None, str(error).split(":")[0])
+    widths, reasons, plan = [], Counter[str](), None
     for sample, bits in _shares(samples, trials, seed + 1):
         rows = sample.bounded()
-        if planned is None:
+        if plan is None:
             try:
-                planned = plan_fit(row, allowed, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
+                plan = row.plan(allowed, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
             except CalibrationError as error:
                 return Intervals(0.0, None, str(error))
-        step = planned.beside.intervals
-        assert step is not None
         with one_blas_thread():
-            measured = one_step.run(rows, step, row.run(rows, planned.method, bits).theta, bits)
+            fit = row.run(rows, plan, bits)
         names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
         for trial in range(len(bits)):
-            found = infer(step, measured, rows.row_map, names, n_rows=rows.n_rows, trial=trial)
+            found = infer(plan, fit, rows.row_map, names, n_rows=rows.n_rows, trial=trial)
             limits = found.conf_int()[: sample.source.n_features]
             widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stddevs)
             if np.isnan(widths[-1]).any():

@@ -13,8 +13,8 @@ def cautions_on(budget: PrivacyBudget, n_rows: int) -> tuple[str, ...]:
         chance = f"{100.0 * success_under(budget):.6g}%"
         found.append(
             f"CAUTION: epsilon = {budget.epsilon:.6g} is so large that the guarantee promises next to nothing. It lets "
-            f"an attacker be right with probability {chance} on whether a row is in the data. Customary are values "
-            "from 0.1 to 3; above 10 there is hardly any protection left to speak of."
+            f"an attacker be right with probability {chance} on whether a row is in the data. Typical values "
+            "lie between 0.1 and 10."
         )
     if budget.delta * n_rows > 1.0:
         found.append(

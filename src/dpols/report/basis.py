@@ -1,5 +1,6 @@
 """What the reports of fits and of sketches have in common: a budget, releases, bounds and the words for them."""
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -29,6 +30,11 @@ ACCOUNTING = {
     "exact": "noise is calibrated by the privacy loss of all releases together",
     "paper": "noise is calibrated as the method was published",
 }
+
+
+def digest_of(report: dict[str, Any]) -> str:
+    """Return the hash of a report as plain data."""
+    return hashlib.sha256(json.dumps(report, sort_keys=True).encode()).hexdigest()
 
 
 class Report(Alarmed, ABC):
@@ -84,14 +90,15 @@ class Report(Alarmed, ABC):
     def protects(self) -> str:
         """What the guarantee is about: rows, or all rows of a unit."""
         if self.unit is None:
-            return (
-                "single rows; people with several rows are not fully covered, unless a fit is told by unit whose rows "
-                "they are"
-            )
+            return "single rows; people with several rows are not fully covered, unless unit says whose rows they are"
         return f"all rows of one {self.unit} together, of which at most {self.rows_per_unit} are used"
 
     def __str__(self) -> str:
         return self.to_text()
+
+    @abstractmethod
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
 
     @abstractmethod
     def to_text(self) -> str:
@@ -113,6 +120,11 @@ class Report(Alarmed, ABC):
         """Return plain data."""
         data = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         return {**data, "private": self.private}
+
+    @property
+    def digest(self) -> str:
+        """The hash of everything that the report says, by which a ledger knows it."""
+        return digest_of(self.to_dict())
 
     def to_json(self) -> str:
         """Return the report as JSON."""

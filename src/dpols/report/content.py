@@ -1,52 +1,12 @@
 """What a report says, section by section, whatever it is written in."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..pages.parts import Bars, Bullets, Chances, Code, Part, Section, Table, notebook_part
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
+from .bars import bar_of
 from .basis import ACCOUNTING
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under headings; a heading that begins with > belongs to numbers."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Bullets:
-    """A list of statements."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Code:
-    """What to type, line by line."""
-
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Chances:
-    """Probabilities between a half and one, each with what it is of."""
-
-    rows: tuple[tuple[str, float], ...]
-
-
-Part = str | Table | Bullets | Code | Chances
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading and what stands under it."""
-
-    title: str
-    parts: tuple[Part, ...]
-
 
 TITLE = "Privacy report"
 
@@ -59,9 +19,22 @@ def summary(report: Any) -> str:
     )
 
 
+def in_a_notebook(report: Any) -> str:
+    """Return the report as a part of a page, in which what came out stands first."""
+    first = [Section("", (summary(report),)), *_outline(report), Section("What came out", _outcome(report))]
+    shown = [section.title for section in first]
+    more = [section for section in sections(report) if section.title not in shown]
+    return notebook_part(TITLE, first, more=more, alarm=report.alarm, cautions=report.cautions)
+
+
+def _outline(report: Any) -> list[Section]:
+    return [Section("What was fitted", (Table(("", ""), _fitted(report)),))] if report.described else []
+
+
 def sections(report: Any) -> tuple[Section, ...]:
     """Return all sections of a report."""
     return (
+        *_outline(report),
         Section("What is protected", _protected(report)),
         Section("What the guarantee means", _meaning(report)),
         Section("What was released", _released(report)),
@@ -70,6 +43,11 @@ def sections(report: Any) -> tuple[Section, ...]:
         Section("What it rests on", _assumptions(report)),
         Section("How to check it", _checks(report)),
     )
+
+
+def _fitted(report: Any) -> tuple[tuple[str, str], ...]:
+    rows = ("rows", f"{report.n_rows:,}, {report.n_features} coefficients")
+    return (*((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described), rows)
 
 
 def _protected(report: Any) -> tuple[Part, ...]:
@@ -133,19 +111,26 @@ def _cost(report: Any) -> Table:
     return Table(("", ""), tuple(rows))
 
 
+_BARS = (
+    "Light bars are the 95% intervals, dark ones the part of them that is privacy noise alone. The mark is the value, "
+    "and a dotted line is 0. Each row has a scale of its own."
+)
+
+
 def _outcome(report: Any) -> tuple[Part, ...]:
     rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
     table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)
+    if report.constraints:
+        kept = f"The coefficients are kept within public constraints: {'; '.join(report.constraints)}."
+        return kept, *report.estimate_notes, table, report.noise_meaning, verdict
     if not report.estimates:
         return *report.estimate_notes, table, report.noise_meaning, verdict
     lines = tuple((line.name, *line.describe()) for line in report.estimates)
     return (
         Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
+        Bars(tuple(bar_of(line) for line in report.estimates), _BARS),
         *report.estimate_notes,
-        "Coefficients that predictions use, which keep the regularisation of the fit:",
-        table,
-        report.noise_meaning,
         verdict,
     )
 

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from .content import TITLE, Bullets, Chances, Code, Part, Table, sections, summary
+from ..pages.parts import Bars, Bullets, Chances, Code, Table
+from .content import TITLE, sections, summary
 
 
 def to_markdown(report: Any) -> str:
@@ -12,11 +13,12 @@ def to_markdown(report: Any) -> str:
     warnings = (*([warning] if warning else []), *report.cautions)
     blocks = [f"# {TITLE}", *(f"**{_escaped(text)}**" for text in warnings), _escaped(summary(report))]
     for section in sections(report):
-        blocks += [f"## {section.title}", *(_part(part) for part in section.parts)]
+        parts = [part for part in section.parts if not isinstance(part, Bars)]  # their numbers stand in a table, too
+        blocks += [f"## {section.title}", *map(_part, parts)]
     return "\n\n".join(blocks) + "\n"
 
 
-def _part(part: Part) -> str:
+def _part(part: str | Table | Bullets | Code | Chances) -> str:
     match part:
         case str():
             return _escaped(part)

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 
 # What the standard deviations in a report are of, and what they are not.
 NOISE_MEANING = (
-    "The standard deviation of the privacy noise is that of the noise which passes through the fit, as if the released "
-    "curvature of the squared error were the true one. It counts neither the noise of that curvature, nor the pull of "
-    "the regularisation, nor that of cutting the largest effects of rows: a coefficient can be off by several of these "
-    "standard deviations, above all where the target is skewed. A fit with inference gives intervals."
+    "The standard deviation of the privacy noise covers only the noise that passes through the fit. It ignores the "
+    "noise in the released curvature, the bias of regularisation and clipped rows, so the true error can be several "
+    "times larger, above all for skewed targets."
 )
+NO_INTERVALS = (
+    "No intervals: the coefficients are kept within constraints. Where a limit is met, the error of a coefficient is "
+    "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
+)
+CONSTRAINED_NOISE = (
+    "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
+    "far they are off."
+)
+ASK_FOR_INTERVALS = " A fit with inference gives intervals."
 _CERTAIN = (
     3.0  # standard deviations; with two, skewed estimates of small sketches mistook one tiny fit in ten for a good one
 )
@@ -35,13 +43,14 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """A coefficient without the fit's regularisation, with its standard error and 95% interval; None where unknown."""
+    """A coefficient with its standard error and 95% interval; None where unknown."""
 
     name: str
     value: float
     stderr: float | None
     lower: float | None
     upper: float | None
+    privacy_stderr: float | None  # the part of the standard error that is privacy noise
 
     def describe(self) -> tuple[str, str, str]:
         """Return estimate, standard error and interval as text."""
@@ -50,14 +59,16 @@ class EstimateLine:
         return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
-def verdict_of(risk_change: float, stddev: float, against: str = "a constant") -> tuple[str, str]:
-    """Say from a noisy estimate of the change in squared error whether a fit beats predicting ``against``."""
+def verdict_of(
+    risk_change: float, stddev: float, against: str = "a constant", measure: str = "squared error"
+) -> tuple[str, str]:
+    """Say from a noisy estimate of the change in squared error, or in deviance, whether a fit beats ``against``."""
     if not (math.isfinite(risk_change) and math.isfinite(stddev)):
         return "cannot tell", "the released numbers do not determine how good the fit is."
     if risk_change + _CERTAIN * stddev < 0.0:
         return (
             f"better than predicting {against}",
-            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise standard deviations.",
+            f"released numbers put the gain in {measure} at {-risk_change / stddev:.1f} noise standard deviations.",
         )
     if risk_change - _CERTAIN * stddev > 0.0:
         return (

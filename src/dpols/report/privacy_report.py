@@ -14,7 +14,7 @@ from ..privacy.cautions import cautions_on
 from ..storage.plain_data import finite_number, mapping, read_fields, text, tuple_of
 from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
 from .markdown import to_markdown
-from .outcome import NOISE_MEANING, Coefficient, EstimateLine
+from .outcome import ASK_FOR_INTERVALS, CONSTRAINED_NOISE, NOISE_MEANING, Coefficient, EstimateLine
 from .release_line import ReleaseLine, line_from_dict
 from .text import aligned, bullets
 
@@ -43,6 +43,10 @@ class PrivacyReport(Report):
     verdict_reason: str
     staged: bool  # later releases were chosen by what earlier ones released, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
+    target_name: str | None = None  # the dependent variable, where it has a name
+    formula: str | None = None
+    reference_levels: tuple[tuple[str, str], ...] = ()  # columns of categories, with the one others are compared with
+    date: str | None = None  # of the fit, in UTC
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     bounds_origin: str = "declared"
@@ -50,6 +54,7 @@ class PrivacyReport(Report):
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
     estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
+    constraints: tuple[str, ...] = ()  # within which the coefficients are kept
     ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
     @property
@@ -68,29 +73,49 @@ class PrivacyReport(Report):
         return f"at epsilon = {self.asked.epsilon:.6g}, delta <= {self.certified_delta:.6g}, proved in ball arithmetic"
 
     @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """What was fitted, as far as it has names: dependent variable, formula, reference levels and date."""
+        levels = ", ".join(f"{level} (of {column})" for column, level in self.reference_levels)
+        facts = (
+            ("Dep. variable", self.target_name),
+            ("Formula", self.formula),
+            ("Reference", levels or None),
+            ("Date", self.date),
+        )
+        return tuple((name, fact) for name, fact in facts if fact is not None)
+
+    @property
     def noise_meaning(self) -> str:
         """What the standard deviations of the coefficients' privacy noise are of, and what they are not."""
-        return NOISE_MEANING
+        if self.constraints:
+            return CONSTRAINED_NOISE
+        return NOISE_MEANING if self.estimate_notes else f"{NOISE_MEANING}{ASK_FOR_INTERVALS}"
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Where the guarantee holds and yet promises little: a large epsilon or delta."""
         return cautions_on(self.asked, self.n_rows)
 
-    def to_text(self) -> str:
-        """Return the report as plain text of at most 100 columns."""
-        charged = None if self.ledger_entry is None else f"ledger row {self.ledger_entry}"
-        facts = (
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What was asked, spent and protected, as pairs of a name and its words."""
+        charged = () if self.ledger_entry is None else (("Charged as", f"ledger row {self.ledger_entry}"),)
+        return (
+            *self.described,
             ("Arithmetic", self.arithmetic_in_words),
             ("Method", f"{self.title} ({self.method}), {self.accounting} accounting"),
             ("Asked", self.asked_in_words),
             ("Spent", self.spent_in_words),
-            ("Certified", None if self.certified_delta is None else self.certificate_in_words),
-            ("Charged as", charged),
+            ("Certified", self.certificate_in_words),
+            *charged,
             ("Protects", self.protects),
             ("Neighbours", self.relation_in_words),
-            ("Data", f"{self.n_rows} rows, {self.n_features} coefficients"),
+            ("Data", f"{self.n_rows:,} rows, {self.n_features} coefficients"),
+            *((("Constraints", "; ".join(self.constraints)),) if self.constraints else ()),
         )
+
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
         estimates = aligned([(line.name, *line.describe()) for line in self.estimates], right=(1, 2))
         sections = (
             (
@@ -98,13 +123,15 @@ class PrivacyReport(Report):
                 [*estimates, *self.estimate_notes],
             ),
             (
-                "Coefficients that predictions use" if self.estimates else "Coefficients",
-                [*aligned([(c.name, _value(c)) for c in self.coefficients]), NOISE_MEANING],
+                "Coefficients",
+                []
+                if self.estimates
+                else [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
             ),
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
         )
-        return self._as_text("Privacy report", facts, sections, self.cautions)
+        return self._as_text("Privacy report", self.facts, sections, self.cautions)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that ``from_dict`` reads back."""
@@ -119,6 +146,11 @@ class PrivacyReport(Report):
         from .html import to_html
 
         return to_html(self)
+
+    def _repr_html_(self) -> str:
+        from .content import in_a_notebook
+
+        return in_a_notebook(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "PrivacyReport":

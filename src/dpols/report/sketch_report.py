@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from ..pages.parts import Bullets, Section, Table, notebook_part
 from ..privacy import PrivacyBudget
 from .basis import Report
 from .release_line import ReleaseLine
 
+_TITLE = "Privacy report of a sketch"
 _PUBLIC = ("the number of rows and the column names", "the bounds and every argument of release_sketch")
 
 
@@ -31,8 +33,21 @@ class SketchReport(Report):
 
     def to_text(self) -> str:
         """Return the report as plain text of at most 100 columns."""
+        return self._as_text(_TITLE, self._facts(), ())
+
+    def _repr_html_(self) -> str:
+        lines = tuple((str(line.times), line.what, line.describe()) for line in self.lines)
+        facts = tuple((name.lower(), fact) for name, fact in self._facts())
+        more = (
+            Section("What was released", (Table((">times", "what", "noise"), lines),)),
+            Section(self.bounds_in_words, (Table(("", ""), self.bounds),)),
+            Section("Assumed public", (Bullets(self.assumed_public),)),
+        )
+        return notebook_part(_TITLE, [Section("", (Table(("", ""), facts),))], more=more, alarm=self.alarm)
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
         certified = f"delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic"
-        facts = (
+        return (
             ("Arithmetic", self.arithmetic_in_words),
             ("Asked", self.asked_in_words),
             ("Spent", self.spent_in_words),
@@ -43,4 +58,3 @@ class SketchReport(Report):
             ("Sketch", f"{self.sketch_rows} rows, in multiples of {self.grid:.6g} of the largest row norm"),
             ("Shift", f"{self.shift:.6g} squared row norms were added to the diagonal of X'X"),
         )
-        return self._as_text("Privacy report of a sketch", facts, ())

@@ -4,6 +4,8 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ..seen_text import visible
+
 Fact = tuple[str, str | None]
 TextSection = tuple[str, Sequence[str]]
 _WIDTH = 100
@@ -14,7 +16,7 @@ def as_text(head: Iterable[str], facts: Iterable[Fact], sections: Iterable[TextS
     lines = [*head, *(f"{name:<15}{fact}" for name, fact in facts if fact is not None)]
     for title, body in sections:
         lines += ["", title, *(f"  {line}" for line in body)] if body else []
-    return "\n".join(part for line in lines for part in _folded(line))
+    return "\n".join(part for line in lines for part in _folded(visible(line)))
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
@@ -36,6 +38,6 @@ def bullets(items: Iterable[str]) -> list[str]:
 
 def _folded(line: str) -> list[str]:
     """Return a line of text in parts, under where its text begins."""
-    label = re.match(r"[A-Z][A-Za-z ]+? {2,}| +", line)
+    label = re.match(r"[A-Z][A-Za-z. ]+? {2,}| +", line)
     indent = " " * (label.end() if label else 0)
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent) if len(line) > _WIDTH else [line]

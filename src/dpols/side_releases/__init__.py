@@ -1,1 +1,1 @@
-"""What a fit releases beside its method, within the same budget: bounds, clipped values, parts of intervals."""
+"""What a fit releases beside its method, within the same budget: bounds, and counts of clipped values."""

@@ -1,6 +1,6 @@
 """A method's plan next to other Gaussian releases of the same fit, which the same budget pays for.
 
-A fit may release more than its method does: private quantiles for bounds before it, a residual variance after it. The
+A fit may release more than its method does: private quantiles for bounds, and counts of values that they clip. The
 multipliers of these side releases are fixed in advance from public numbers, so their dominating pairs compose with
 those of the method. What the method may spend is then the largest budget at which all of it together, accounted for
 jointly and exactly, costs no more than the whole. Methods in stages, and the paper's accounting, add epsilons and
@@ -123,8 +123,8 @@ def _part(budget: PrivacyBudget, epsilon: float, delta: float) -> PrivacyBudget:
     """Return a part of a budget; beside a large delta a release may cost no epsilon at all, which is no part."""
     if not epsilon > 0.0:
         raise CalibrationError(
-            f"{budget} cannot be shared between the method and what is released beside it (intervals, paid bounds, "
-            "counts): delta alone pays for a part. Lower delta to far below 1/n, raise epsilon, or leave these out."
+            f"{budget} cannot be shared between the method and what is released beside it (paid bounds, counts): "
+            "delta alone pays for a part. Lower delta to far below 1/n, raise epsilon, or leave these out."
         )
     return PrivacyBudget(epsilon, delta)
 

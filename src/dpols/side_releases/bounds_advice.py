@@ -91,17 +91,17 @@ def advice_on_spread(
             elif share > _TIGHT + _SURE * noise:
                 said.append(
                     f"about {share:.1%} (+- {noise:.1%}) of the values of {name!r} lie {end} bound and were clipped: "
-                    "the bound is tight, and the fit bends to it. Widen it if that is not meant."
+                    "the bound is too tight and biases the fit. Widen it, unless the clipping is intended."
                 )
         place = _holding_nearly_all(counts, spread)
         if place is not None and name != _NORM and name not in categories:
             low, high = (float(np.linspace(*interval, _BINS + 1)[end]) for end in (place, place + _WIDE))
             said.append(
                 f"nearly all values of {name!r} lie within [{low:g}, {high:g}], a small part of its bounds: they are "
-                "wide, or of another unit, and what the column says is damped. Check the unit, or narrow them."
+                "too wide, or of another unit, and shrink its coefficient. Check the unit, or narrow them."
             )
     if not said:
-        said.append(f"no bound is clearly tight or wide, as far as noise of {noise:.1%} of the rows lets one tell.")
+        said.append(f"no bound is clearly too tight or too wide, up to noise of {noise:.1%} of the rows.")
     return tuple(said)
 
 

@@ -5,12 +5,12 @@ to replacing one row by the zero row, or all rows of one unit where units have s
 local, never stored.
 """
 
+from .generalised import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram
 from .statistic import Statistic
 from .sums import (
     clipped_gradient,
     clipped_gradient_and_counts,
-    clipped_gradient_and_squares,
-    counts_and_moments,
+    clipped_squares,
     gram,
     gram_and_first_gradient,
     gram_with_target,
@@ -21,6 +21,9 @@ from .whitened import (
     WhitenedRows,
     length_counts,
     on_grid,
+    score_counts,
+    score_gram,
+    unit_score_gram,
     whiten,
     whitened_gradient,
     whitened_gradient_and_counts,
@@ -32,15 +35,21 @@ __all__ = [
     "WhitenedRows",
     "clipped_gradient",
     "clipped_gradient_and_counts",
-    "clipped_gradient_and_squares",
-    "counts_and_moments",
+    "clipped_squares",
     "gram",
     "gram_and_first_gradient",
     "gram_with_target",
     "length_counts",
+    "mean_gradient",
+    "mean_gradient_and_counts",
     "norm_clipped_gradient",
     "on_grid",
+    "predictor_point",
+    "score_counts",
+    "score_gram",
+    "sloped_gram",
     "totals",
+    "unit_score_gram",
     "whiten",
     "whitened_gradient",
     "whitened_gradient_and_counts",

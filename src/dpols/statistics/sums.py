@@ -68,33 +68,13 @@ def clipped_gradient_and_counts(
 
 
 @of_units
-def clipped_gradient_and_squares(
-    rows: BoundedRows, theta: Array, *, residual_bound: float | Array
-) -> tuple[Statistic, Statistic]:
-    """Return the clipped gradient and, from the same pass, the sum of squared clipped residuals, (trials, 1).
+def clipped_squares(rows: BoundedRows, theta: Array, *, residual_bound: float | Array) -> Statistic:
+    """Return the sum of squared residuals for each theta of shape (trials, d), clipped to the trial's bound first.
 
-    One row moves the gradient by at most ``residual_bound`` and the sum of squares by at most its square.
+    One row moves it by at most the square of ``residual_bound`` whatever theta is. The shape is (trials, 1).
     """
-    values = rows.total(
-        call, "clipped_gradient_and_squares", *_point(rows, theta), residual_bound, width=2 * len(theta)
-    )
-    half = len(values) // 2
-    gradient = _statistic(values[:half], sensitivity=1.0, step=residual_bound)
-    return gradient, _statistic(values[half:], sensitivity=1.0, step=np.square(residual_bound))
-
-
-@of_units
-def counts_and_moments(rows: BoundedRows, theta: Array, *, edges: Array) -> tuple[Statistic, Statistic]:
-    """Return counts of absolute residuals between rising edges, and the pair of the sums of targets and their squares.
-
-    One row moves one of the counts, by 1, and the pair by (y, y^2), of norm at most the root of 2; the zero row has no
-    residual and is not counted.
-    """
-    width = (2 + len(edges)) * len(theta)
-    counts, *moments = rows.total(call, "counts_and_moments", *_point(rows, theta), edges, width=width)
-    pair = _statistic(tuple(moments), sensitivity=1.0)
-    root = math.ceil(math.sqrt(2.0) * SQUARE) if pair.exact else math.sqrt(2.0)
-    return counted(counts, rows.arithmetic), Statistic(pair.value, root, pair.step)
+    values = rows.total(call, "clipped_squares", *_point(rows, theta), residual_bound, width=2 * len(theta))
+    return _statistic(values, sensitivity=1.0, step=np.square(residual_bound))
 
 
 @of_units

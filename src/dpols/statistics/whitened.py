@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import fmpz_mat
 
-from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
+from ..data.fixed_point import ONE, SPAN_ROWS, SQUARE, from_limbs, in_the_ball, quantised, to_limbs
 from ..data.fixed_point import on_grid as grid_point
 from ..data.rows import BoundedRows, NumberedRows
 from ..data.source import Array
@@ -117,6 +117,61 @@ def whitened_gradient_and_counts(
     return _in_metric(rows, tuple(sums), point, limit), counted(counts, rows.bounded.arithmetic)
 
 
+@of_units
+def score_counts(rows: WhitenedRows, theta: Array, *, edges: Array) -> Statistic:
+    """Return counts of |M'x| |y - x'theta| between rising edges of shape (edges, trials).
+
+    One row moves one of the counts, by 1; the zero row is not counted.
+    """
+    point, width = _grid_point(rows.bounded, theta), (2 + len(edges)) * len(theta)
+    (counts,) = rows.numbered.total(_call, "score_counts", *point, edges, width=width)
+    return counted(counts, rows.bounded.arithmetic)
+
+
+@of_units
+def score_gram(rows: WhitenedRows, theta: Array, *, limit: Array) -> Statistic:
+    """Return the sum of ss' over rows, each s = M'x (y - x'theta) shortened to a length of at most the trial's limit.
+
+    One row moves it by an outer product, of Frobenius norm at most the square of ``limit`` whatever theta is.
+    """
+    metric = _metric_for_each(rows, limit)
+    point, width = _grid_point(rows.bounded, theta), 6 * rows.metric.shape[-1]
+    return _in_squares(rows.numbered.total(_call, "shortened_scores", *point, limit, *metric, width=width), limit)
+
+
+def unit_score_gram(rows: WhitenedRows, theta: Array, *, limit: Array) -> Statistic:
+    """Return the sum of ss' over units, each s the sum of M'x (y - x'theta) over a unit's rows, then shortened.
+
+    One unit moves it by an outer product, of Frobenius norm at most the square of ``limit`` whatever its rows are: the
+    sum is shortened after all rows of the unit are in it. It is neither divided nor multiplied by rows per unit.
+    """
+    bounded = rows.bounded
+    exact, metric, point = bounded.arithmetic == "exact", _metric_for_each(rows, limit), _grid_point(bounded, theta)
+    grams = []
+    for trial, most in enumerate(limit):
+        args = (*(each[trial] for each in point), *(each[trial] for each in metric))
+        sums = bounded.unit_sums(_lines, "scores", *args, width=4 * theta.shape[1])
+        grams.append(_gram_of_shortened(sums, float(most), exact=exact))
+    return _in_squares(tuple(np.stack(part) for part in zip(*grams, strict=True)), limit)
+
+
+def _gram_of_shortened(sums: Array, limit: float, *, exact: bool) -> tuple[Array, ...]:
+    """Return the Gram matrix of vectors, in columns, of length at most the limit: in its square, or in limbs."""
+    squares = np.square(sums[0])
+    for entry in sums[1:]:  # in this order, whatever stands beside a vector
+        squares += entry * entry
+    lengths = np.sqrt(squares)
+    if not exact:
+        short = sums * (1.0 / np.maximum(lengths, limit))
+        return (short @ short.T,)
+    # Rounded up, by more than the squares and their sum can err.
+    lengths = lengths * (1.0 + (len(sums) + 8.0) * 2.0**-52)
+    steps = in_the_ball(np.trunc(sums * (ONE * (1.0 - 2.0**-50) / np.maximum(lengths, limit))))
+    parts = [steps[:, k : k + SPAN_ROWS] for k in range(0, max(steps.shape[1], 1), SPAN_ROWS)]
+    limbs = [to_limbs(part @ part.T) for part in parts]
+    return tuple(np.sum(limb, axis=0) for limb in zip(*limbs, strict=True))
+
+
 def _grid_point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     """Return theta as the kernels of whitened gradients take it."""
     return grid_point(theta) if rows.arithmetic == "exact" else (theta,)
@@ -162,6 +217,12 @@ def _for_each(values: Array, trials: Array) -> Array:
     return np.broadcast_to(values, (len(trials), *values.shape[1:]))
 
 
+def _metric_for_each(rows: WhitenedRows, trials: Array) -> list[Array]:
+    """Return M' of each trial as the rows' arithmetic takes it."""
+    parts = (rows.columns,) if rows.bounded.arithmetic == "float" else (rows.columns, rows.exponent)
+    return [_for_each(part, trials) for part in parts]
+
+
 def _dyadic(number: float) -> tuple[int, int]:
     """Return the whole number and the power of two whose product is a double."""
     mantissa, power = math.frexp(number)
@@ -171,6 +232,19 @@ def _dyadic(number: float) -> tuple[int, int]:
 def _floor(number: int, divisor: int, power: int) -> int:
     """Return number * 2^power / divisor, rounded down."""
     return (number << power) // divisor if power >= 0 else number // (divisor << -power)
+
+
+def _in_squares(sums: tuple[Array, ...], limit: Array) -> Statistic:
+    """Wrap sums of outer products of vectors that are at most 1, or 2^20 in whole numbers, in units of the limit."""
+    if len(sums) == 1:
+        return Statistic(sums[0], 1.0, np.square(limit))
+    return Statistic(from_limbs(*sums), SQUARE, np.square(limit) / SQUARE)
+
+
+def _lines(span: Any, method: str, *args: Any) -> Array:
+    """Return the lines that a method of a span gives, one for each row."""
+    lines: Array = getattr(span, method)(*args)
+    return lines
 
 
 def _lengths(span: Any, *args: Any) -> Array:

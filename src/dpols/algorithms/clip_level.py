@@ -1,0 +1,133 @@
+"""At which length the gradients of rows are shortened, so that what is lost is known or bounded.
+
+Whatever noisy counts of lengths cannot see must not fool an interval. Two rules:
+
+- *tail*: from the last edge above which lengths are seen, on the assumption that fewer lie beyond in proportion to the
+  fourth power of the distance. What is lost is then at most half of the noise's standard deviation.
+- *range*: longer than rows within the target's range can be, but for few that are long themselves. It assumes nothing.
+
+By itself the range rule is taken where its noise is hardly felt, and where nearly all targets lie at an end of their
+range, as those of yes and no do, and rare costs: there few rows matter most.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .base import Array
+from .whitening import SMALLEST, Totals, from_the_right
+
+ClipRule = Literal["auto", "tail", "range"]
+
+LATE_EDGES = 2.0 ** np.concatenate(([-2.0], np.arange(-1.0, 2.5, 0.5), np.arange(3.0, 21.0)))  # in units of lengths
+SEEN = 3.3  # standard deviations from which lengths above an edge are more than noise
+MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen: no intervals beyond
+TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
+_TAIL = 4.0  # power at which lengths are taken to thin out
+_LOST = 2.0  # standard deviations of a count that residuals clipped off unseen are allowed for with
+_ROOM = (1.05, 0.5)  # of the range rule: a factor, and how far from the mean target predictions are expected
+_FREE = 0.5  # of the residuals' standard deviation: noise that is hardly felt
+_AT_AN_END = (0.02, 0.05)  # share of the targets' squares that may be missing where all lie at an end, and its noise
+
+
+@dataclass(frozen=True)
+class ClipLevels:
+    """Limits of each trial, from releases."""
+
+    limit: Array  # of a row's gradient
+    score_limit: Array  # of the same where it is squared
+    residual_bound: Array  # of residuals where they are squared
+    unseen: Array  # number of rows that could lie above the lowest edge above which none are seen
+    lost: Array  # of the residuals' sum of squares, in squared bounds, what may be clipped off unseen
+    above: Array  # number of rows seen above the limit
+    by_range: Array  # whether the limit is that of the range rule
+
+
+def late_edges(scale: Array, longest: Array) -> Array:
+    """Return edges of shape (edges, trials) about a scale of lengths; infinite beyond what lengths can reach."""
+    edges = LATE_EDGES[:, None] * scale
+    reach = np.maximum(8.0 * scale, 2.0 * longest)
+    return np.vstack((np.zeros(len(scale)), np.where(edges < 2.0 * reach, edges, math.inf)))
+
+
+def range_limit(row_limit: Array, known: Totals) -> Array:
+    """Return the limit of the range rule: a long row whose target is at the far end of its range."""
+    reach, around = _ROOM
+    return np.asarray(reach * row_limit * (1.0 + np.minimum(np.abs(known.noisy_target) + around, 1.0)))
+
+
+def clip_levels(
+    counts: Array,
+    edges: Array,
+    multiplier: float,
+    noise: float,
+    known: Totals,
+    rms: Array,
+    longest: Array,
+    first_limit: Array,
+    *,
+    rule: ClipRule,
+    all_in_use: bool,
+    n_rows: int,
+) -> ClipLevels:
+    """Choose limits by noisy counts of gradient lengths.
+
+    ``noise`` is the standard deviation of the noise on a gradient of limit 1, ``longest`` the range rule's limit, and
+    ``first_limit`` the one that stays where counts say next to nothing.
+    """
+    above, stddev, lower, is_open = _above(counts, edges, multiplier, all_in_use=all_in_use, n_rows=n_rows)
+    seen = is_open & (above > SEEN * stddev)
+    last = np.where(seen.any(axis=1), seen.shape[1] - 1 - np.argmax(seen[:, ::-1], axis=1), -1)
+    trial, quiet = np.arange(len(last)), np.minimum(last + 1, is_open.sum(axis=1) - 1)
+    place = np.arange(seen.shape[1])
+    allowed = (_TAIL - 1.0) * TAIL_BIAS * noise
+    stretch = ((np.maximum(above, 0.0) + 2.0 * stddev) / allowed) ** (1.0 / _TAIL)
+    useful = is_open & (place >= np.maximum(last, 0)[:, None])
+    tail = np.where(useful, lower * np.maximum(stretch, 1.0), math.inf).min(axis=1)
+    unseen = SEEN * stddev[trial, quiet]
+    tail = np.minimum(np.where(unseen > MOST_UNSEEN * known.used, np.maximum(tail, first_limit), tail), longest)
+    limit, everything = tail, np.full(len(tail), rule == "range")
+    if rule == "auto":
+        inner = np.where(is_open & (place <= last[:, None]), counts[:, 1:], 0.0)
+        squares = (inner * np.square(np.where(is_open, lower, 0.0))).sum(axis=1)  # of residuals times a typical length
+        spread = np.sqrt(np.maximum(squares, 0.0) / known.used) / rms
+        limit = np.maximum(limit, np.minimum(longest, _FREE * spread / noise))
+        everything = _at_an_end(known)
+    limit = np.where(everything, longest, limit)
+    by_range, edge = limit >= 0.999 * longest, lower[trial, quiet]
+    past = np.argmax(lower >= limit[:, None], axis=1)
+    return ClipLevels(
+        limit=np.maximum(limit, SMALLEST),
+        score_limit=np.maximum(np.where(by_range, limit, np.minimum(edge, limit)), SMALLEST),
+        # Targets span 2. The squares of few residuals cannot be had with little noise without the tail's assumption.
+        residual_bound=np.maximum(np.where(everything, 2.0, np.minimum(tail / rms, 2.0)), SMALLEST),
+        unseen=np.where(by_range, 0.0, unseen),
+        # Where N(x) = N (x / e)^-4 exceed x, the sum of (x^2 - C^2)+ is the integral of 2 x N(x) from C: N e^4 / C^2.
+        lost=np.where(everything, 0.0, _LOST * stddev[trial, quiet] * np.minimum(edge / tail, 1.0) ** _TAIL),
+        above=np.maximum(above[trial, past] - 2.0 * stddev[trial, past], 0.0),
+        by_range=by_range,
+    )
+
+
+def _above(
+    counts: Array, edges: Array, multiplier: float, *, all_in_use: bool, n_rows: int
+) -> tuple[Array, Array, Array, Array]:
+    """Return how many lengths lie above each edge, its standard deviation, the edges, and which of them are open."""
+    lower = edges.T[:, 1:]
+    is_open = np.isfinite(lower)
+    bins = np.hstack((np.ones((len(counts), 1), dtype=bool), is_open))
+    counts = np.where(bins, counts, 0.0)
+    left, right = np.arange(1.0, len(edges)), from_the_right(bins.astype(np.float64))
+    # Where all rows are in use, what is not below an edge is above it.
+    share = right / (left + right) if all_in_use else np.zeros_like(right)
+    above = (1.0 - share) * from_the_right(counts) + share * (n_rows - np.cumsum(counts, axis=1)[:, :-1])
+    stddev = multiplier * np.sqrt(np.square(1.0 - share) * right + np.square(share) * left)
+    return above, stddev, lower, is_open
+
+
+def _at_an_end(known: Totals) -> Array:
+    """Whether nearly all targets lie at an end of their range."""
+    missing, noise = _AT_AN_END
+    return np.asarray((1.0 - known.target_squares < missing + 2.0 * known.noise) & (known.noise < noise))

@@ -1,0 +1,78 @@
+"""What a ledger says of itself to people: on the command line, and in a notebook."""
+
+from pathlib import Path
+
+from ..pages.parts import Section, Table, notebook_part
+from .budget_ledger import gaussian_left
+from .records import Entry, State
+
+CHARGES = (">row", "time (UTC)", ">takes", "is", "what")
+
+
+def facts_of(state: State, head: str) -> list[tuple[str, str]]:
+    """Return what a ledger promises, what is used of it and what is left."""
+    facts = [
+        ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
+        ("neighbours", str(state.neighbours)),
+        ("used", f"{100.0 * state.used:.4g} %"),
+        ("open", _open(state)),
+        ("left", _left(state)),
+        ("black boxes", _black_boxes(state)),
+        ("head", head),
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+def charges_of(state: State) -> list[tuple[str, ...]]:
+    """Return all charges, and all caps but the first, in their order."""
+    lines: dict[int, tuple[str, ...]] = {
+        entry.number: (entry.time, _charge(state, entry), entry.status, _what(entry)) for entry in state.entries
+    }
+    lines |= {cap.number: (cap.time, "", "cap", f"raised to {cap.budget}") for cap in state.history[1:]}
+    return [(str(row), time[:19].replace("T", " "), *rest) for row, (time, *rest) in sorted(lines.items())]
+
+
+def in_a_notebook(path: Path, state: State, head: str) -> str:
+    """Return a ledger as a part of a page."""
+    facts = tuple(fact for fact in facts_of(state, head) if fact[0] != "used")
+    charges = tuple(charges_of(state))
+    sections = [Section("", (Table(("", ""), facts),))]
+    sections += [Section("Charges", (Table(CHARGES, charges),))] if charges else []
+    return notebook_part(f"Ledger {path.name}", sections, share=("used", min(state.used, 1.0)))
+
+
+def _black_boxes(state: State) -> str:
+    """Say what was used of the part that is set apart for black boxes; nothing where there is none."""
+    apart, apart_delta = state.caps.black_boxes
+    used = f"{float(state.epsilon):.4g} of {apart:.4g}, {float(state.delta):.3g} of {apart_delta:.3g}"
+    return used if apart or apart_delta else ""
+
+
+def _open(state: State) -> str:
+    """Say which reservations have no end yet; nothing where all have."""
+    rows = [str(entry.number) for entry in state.entries if entry.status == "open"]
+    return f"row {', '.join(rows)}: running or killed, and counted as spent" if rows else ""
+
+
+def _what(entry: Entry) -> str:
+    """Say what was charged, and how it ended where that is not as usual."""
+    return entry.what if entry.outcome in ("", "released") else f"{entry.what} ({entry.outcome})"
+
+
+def _left(state: State) -> str:
+    """Say what can still be charged."""
+    gaussian = f"one Gaussian fit of epsilon = {gaussian_left(state):.4g} at delta = {state.budget.delta:.4g}"
+    if state.counted:
+        return f"at most {gaussian}"
+    return f"all of it for one fit, which is then the last; or, to share it, at most {gaussian}"
+
+
+def _charge(state: State, entry: Entry) -> str:
+    """Say what an entry takes of the present cap."""
+    if entry.status == "void":
+        return "nothing"
+    if entry.whole:
+        return "all"
+    if entry.charge.epsilon or entry.charge.delta:
+        return f"({entry.charge.epsilon:.6g}, {entry.charge.delta:.6g})"
+    return f"{100.0 * state.share_of(entry):.4g} %"
