@@ -21,7 +21,7 @@ def staff():
 
 @pytest.fixture(scope="module")
 def model(staff):
-    return ols("log(pay) ~ years", staff, bounds=BOUNDS, inference=0.3, **BUDGET)
+    return ols("log(pay) ~ years", staff, bounds=BOUNDS, inference=True, **BUDGET)
 
 
 def test_coefficients_are_those_of_the_logarithm(model):
@@ -79,7 +79,7 @@ def test_predictions_stay_within_the_range_of_the_target_unless_all_are_asked_fo
 @pytest.mark.parametrize("target", ["pay", "values"])
 def test_a_feature_map_gives_what_a_formula_gives(model, staff, target):
     made = FeatureMap({"years": NumericColumn(0, 20)}, target=(1, 100_000), target_transform="log")
-    same = PrivateLinearRegression(feature_map=made, inference=0.3, **BUDGET)
+    same = PrivateLinearRegression(feature_map=made, inference=True, **BUDGET)
     same.fit(staff, "pay") if target == "pay" else same.fit(staff[["years"]], staff["pay"])
     assert np.array_equal(same.coef_, model.coef_)
 
