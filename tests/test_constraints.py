@@ -74,7 +74,7 @@ def test_a_point_within_stays_where_it_is(constraints):
 def test_nonnegative_slopes_are_those_of_nonnegative_least_squares():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
-    free = np.linalg.lstsq(X, y)[0]
+    free = np.linalg.lstsq(X, y, rcond=None)[0]
     found = Constraints(lower=0.0).limits(NAMES).region(np.ones(4), intercept=False)
     np.testing.assert_allclose(found.nearest((X.T @ X)[None], free[None])[0], nnls(X, y)[0], atol=1e-9)
 

@@ -53,6 +53,6 @@ def test_named_figures_claims_and_studies_are_those_of_the_evaluation():
     figures, claims = {row.name for row in FIGURES}, {row.name for row in CLAIMS}
     assert set(re.findall(r"figure `(\w+)`", PAGE)) == figures
     assert set(re.findall(r"study `([\w-]+)`", PAGE)) == {study.name for study in STUDIES}
-    named = [name for row in BODY if row[1].startswith("claims") for name in re.findall(r"`([\w-]+)`", row[1])]
+    named = [name for row in BODY if row[1].startswith("claim") for name in re.findall(r"`([\w-]+)`", row[1])]
     assert named
     assert set(named) <= claims

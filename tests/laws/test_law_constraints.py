@@ -82,5 +82,8 @@ def test_reports_and_ledgers_show_the_same_cost(method, constraints, tmp_path):
     assert (free.constraints, kept.constraints) == ((), constraints.limits(NAMES).describe())
 
 
-def test_every_method_but_gradient_descent_takes_constraints():
-    assert {name for name, row in ALGORITHMS.items() if not row.takes_constraints} == {"dp-gd"}
+def test_methods_that_release_curvature_take_constraints():
+    sketches = {"ihm", "ihm-adaptive", "linmix", "linmix-dynamic", "sheffet"}
+    taking = {name for name, row in ALGORITHMS.items() if row.takes_constraints}
+    assert {"whitened", "adassp", "boosted-adassp", *sketches} <= taking
+    assert "dp-gd" not in taking

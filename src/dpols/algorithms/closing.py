@@ -14,7 +14,6 @@ _PESSIMISM, _BLIND = 0.6, 0.01  # curvature is taken to be overestimated by so m
 # and by more where the public sizes say that the second Gram matrix is mostly noise
 _UNSEEN = 0.2  # of the damping, counted as curvature in every direction when a fit is compared with noise
 _ROW_LOSS = (4.0, 16.0)  # noise |theta|^2 over fitted energy: one unseen row loses at most |theta|^2
-_FEW_ROWS = (0.01, 0.25)  # times the square of rows per column: the same where there are few, and the least of it
 
 
 @dataclass(frozen=True)
@@ -89,15 +88,14 @@ def _beyond_noise(energy: Array, noise: Array, scale: Array, gate: Gate) -> Arra
     return np.asarray(seldom & (energy > gate.times_noise * mean))
 
 
-def against_unseen_rows(space: Space, point: Array, *, noise: float, rows_per_column: float) -> Array:
+def against_unseen_rows(space: Space, point: Array, *, noise: float) -> Array:
     """Return the ridge regression, as a matrix for each trial, that limits what rows too few to be seen can lose.
 
     One row adds at most |theta|^2 to the fitted energy, and rows fewer than the noise are not seen. The least penalty
-    is taken at which noise |theta|^2 is at most a fixed multiple of the fitted energy. The multiple is smaller
-    where there are few rows for each column: most rows are the only ones of their kind then.
+    is taken at which noise |theta|^2 is at most a fixed multiple of the fitted energy.
     """
-    (low, high), (few, least) = _ROW_LOSS, _FEW_ROWS
-    most = min(max(low, noise), high, max(least, few * rows_per_column**2)) / noise
+    low, high = _ROW_LOSS
+    most = min(max(low, noise), high) / noise
     root = np.sqrt(np.maximum(space.curvature, 1e-12))
     inside = space.metric.swapaxes(1, 2) @ space.metric / (root[:, :, None] * root[:, None, :])
     sizes, turn = np.linalg.eigh(inside)

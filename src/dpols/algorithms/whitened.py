@@ -251,9 +251,7 @@ class _Path(Path):
             return rest, kept(space, weights, variances, closed, scale, rest, AGAINST_CONSTANT, sight)
         rest = np.eye(plan.n_features) + 0.0 * space.metric
         keep = kept(space, weights, variances, closed, scale, rest, AGAINST_ZERO, sight)
-        left = np.einsum("tij,tj->ti", keep, closed)
-        rows_per_column = plan.n_rows / plan.n_features
-        return rest, against_unseen_rows(space, left, noise=plan.noise, rows_per_column=rows_per_column) @ keep
+        return rest, against_unseen_rows(space, np.einsum("tij,tj->ti", keep, closed), noise=plan.noise) @ keep
 
     def _shortened(self, used: Array) -> Array:
         """Return about which share of rows had a gradient above the last limit, less what noise may explain."""

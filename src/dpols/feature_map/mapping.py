@@ -18,6 +18,7 @@ from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_l
 from .transforms import (
     as_transform,
     bare,
+    described,
     interval_of,
     inverse_of_transform,
     label_of,
@@ -244,7 +245,7 @@ class FeatureMap:
         """Return each raw column with what is declared of it."""
         used: dict[str, list[str]] = {}
         for factor in (factor for term in self._terms for factor in term if factor.transform):
-            used.setdefault(factor.column, []).append(bare(label_of(factor.transform, factor.column)))
+            used.setdefault(factor.column, []).append(described(factor.transform, factor.column))
         shown = {name: f"; used as {', '.join(dict.fromkeys(labels))}" for name, labels in used.items()}
         return tuple((name, self.columns[name].describe() + shown.get(name, "")) for name in self.raw_columns)
 

@@ -26,6 +26,7 @@ from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
+_LINEAR_ONLY = "No intervals: standard errors and intervals are for linear regression only."
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = {
     "HC1": "if rows are independent; errors may have unequal variances",
@@ -101,7 +102,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         versions=versions(),
         **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=_notes(outcome, inference),
+        estimate_notes=_notes(outcome, inference, prepared.request.family),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
 
@@ -146,9 +147,11 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     )
 
 
-def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
+def _notes(outcome: Outcome, inference: Inference | None, family: FamilyName) -> tuple[str, ...]:
     if outcome.limits is not None:
         return (NO_INTERVALS,)
+    if family != "gaussian":
+        return (_LINEAR_ONLY,)
     return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference))
 
 

@@ -66,8 +66,8 @@ class Request:
         if not algorithm(self.method).takes_constraints:
             names = ", ".join(sorted(name for name, row in ALGORITHMS.items() if row.takes_constraints))
             raise ParameterError(
-                f"method {self.method!r} takes no constraints, as it releases no curvature of the squared error; "
-                f"use one of {names}."
+                f"method {self.method!r} takes no constraints, as it releases no curvature in which to meet them, or "
+                f"is for intervals; use one of {names}."
             )
         if self.inference:
             raise ParameterError(f"inference cannot go with constraints. {NO_INTERVALS} Leave out one of the two.")
