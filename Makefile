@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-oldest wheel-check paper score tables planted fuzz kill-ledger lint clean
+.PHONY: help demo test check test-oldest wheel-check paper studies score tables planted fuzz kill-ledger lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -35,6 +35,9 @@ test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencie
 
 paper: .venv/installed-test ## repeat the paper's evaluation: tables, figures and claims in paper-results/
 	$(BIN)/dpols-bench paper --out paper-results
+
+studies: .venv/installed-test ## run the paper's own searches again, for the claims in paper-results/ (long)
+	$(BIN)/dpols-bench paper --studies --out paper-results
 
 score: .venv/installed-test ## score the methods over data sets and epsilons, results in scores/
 	$(BIN)/dpols-bench score --out scores

@@ -74,7 +74,7 @@ def test_a_point_within_stays_where_it_is(constraints):
 def test_nonnegative_slopes_are_those_of_nonnegative_least_squares():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
-    free = np.linalg.lstsq(X, y)[0]
+    free = np.linalg.lstsq(X, y, rcond=None)[0]
     found = Constraints(lower=0.0).limits(NAMES).region(np.ones(4), intercept=False)
     np.testing.assert_allclose(found.nearest((X.T @ X)[None], free[None])[0], nnls(X, y)[0], atol=1e-9)
 
@@ -146,6 +146,8 @@ def test_limits_are_said_in_words(constraints, words):
         ({"norm": 1.0, "lower": 0.0}, "box or by a ball"),
         ({"norm": 0.0}, "norm=0.0 must be positive"),
         ({"norm": float("nan")}, "must be a number"),
+        ({"norm": 1e-300}, "must be positive"),
+        ({"lower": -1e200}, "within 1e\\+50 of 0"),
         ({"lower": "zero"}, "lower='zero' must be a number"),
         ({"lower": float("nan")}, "use None for no limit"),
         ({"lower": [0.0, 1.0]}, "lower has 2 limits, but there are 4 features"),
@@ -156,3 +158,16 @@ def test_limits_are_said_in_words(constraints, words):
 def test_impossible_limits_are_refused(given, words):
     with pytest.raises(ParameterError, match=words):
         Constraints(**given).limits(NAMES)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e200])
+@pytest.mark.parametrize("constraints", [Constraints(lower=1e40), Constraints(norm=1e-40), Constraints(norm=1e40)])
+def test_units_of_any_size_give_finite_coefficients(constraints, scale):
+    limits = constraints.limits(NAMES)
+    scales = np.array([scale, 1.0, scale, 1.0])
+    for point in (np.ones((1, 5)), np.full((1, 5), -1e60)):
+        found = limits.region(scales, intercept=True).nearest(metric(0, 5, 3.0)[None], point)[0]
+        assert np.isfinite(found).all()
+        slopes = limits.settled(np.nan_to_num(scales * found[:4]))
+        assert np.all(slopes >= limits.lower)
+        assert constraints.norm is None or np.linalg.norm(slopes) <= constraints.norm

@@ -1,4 +1,4 @@
-"""Differentially private linear regression with exact accounting.
+"""Differentially private regression with exact accounting: linear, logistic and of counts.
 
 Start with `PrivateLinearRegression` and `Bounds`.
 """
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .data import Bounds, read
     from .estimators import PrivateLinearRegression
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn, transforms
-    from .formula import ols
+    from .formula import logit, ols, poisson
+    from .generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
     from .inference.summary_col import summary_col
     from .ledger import BudgetLedger
     from .planning import plan_accuracy, required_epsilon, required_rows
@@ -35,11 +36,15 @@ __all__ = [
     "PrivacyReport",  # what a fit says of itself; reads reports back
     "PrivateGridSearch",  # chooses among settings within one budget
     "PrivateLinearRegression",  # the estimator
+    "PrivateLogisticRegression",  # the estimator for yes/no outcomes
+    "PrivatePoissonRegressor",  # the estimator for counts
     "PrivateSketch",  # a released sketch, and what can be computed from it
     "__version__",
     "errors",  # what to catch
+    "logit",  # the estimator for yes/no outcomes by formula
     "ols",  # the estimator by formula
     "plan_accuracy",  # what accuracy to expect before any data is touched
+    "poisson",  # the estimator for counts by formula
     "privacy",  # what releases cost
     "read",  # opens rows in files
     "release_sketch",  # releases a sketch of a whole table
@@ -56,7 +61,8 @@ _HOMES = {
     ".data": ("Bounds", "read"),
     ".estimators": ("PrivateLinearRegression",),
     ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn", "transforms"),
-    ".formula": ("ols",),
+    ".formula": ("logit", "ols", "poisson"),
+    ".generalised_estimators": ("PrivateLogisticRegression", "PrivatePoissonRegressor"),
     ".inference.summary_col": ("summary_col",),
     ".ledger": ("BudgetLedger",),
     ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),

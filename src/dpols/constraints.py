@@ -18,6 +18,7 @@ from .linalg import Array
 
 Limit = float | Sequence[float | None] | Mapping[str, float | None] | None
 
+_LARGEST = 1e50  # limit, so that it stays finite in other units
 _SMALLEST = 1e-13  # eigenvalue of a metric that counts, relative to the largest
 
 
@@ -55,8 +56,8 @@ class Constraints:
             raise ParameterError(
                 "norm cannot go with lower or upper: constrain slopes by a box or by a ball, not both."
             )
-        if not 0.0 < _number("norm", self.norm) < math.inf:
-            raise ParameterError(f"norm={self.norm!r} must be positive and finite.")
+        if not 1.0 / _LARGEST <= _number("norm", self.norm) < math.inf:
+            raise ParameterError(f"norm={self.norm!r} must be positive, from {1.0 / _LARGEST:g} to {_LARGEST:g}.")
 
     def limits(self, names: Sequence[str]) -> "Limits":
         """Return the limits of features with these names."""
@@ -120,7 +121,8 @@ class Region:
 
     def nearest(self, metric: Array, point: Array) -> Array:
         """Return for each trial the point of the region with the least (theta - point)' metric (theta - point)."""
-        found = [self._one(h, p) for h, p in zip(metric, np.nan_to_num(point), strict=True)]
+        with np.errstate(all="ignore"):
+            found = [self._one(h, p) for h, p in zip(metric, np.nan_to_num(point), strict=True)]
         return np.array(found).reshape(point.shape)
 
     def _one(self, metric: Array, point: Array) -> Array:
@@ -129,7 +131,7 @@ class Region:
             values, basis = np.ones_like(values), np.eye(len(values))
         values = np.maximum(values / values[-1], _SMALLEST)
         if self.norm is not None:
-            return self._in_ball((basis * values) @ basis.T, point, self.norm)
+            return self._in_ball_or_shrunk((basis * values) @ basis.T, point, self.norm)
         if np.all((self.lower <= point) & (point <= self.upper)):
             return point
         root = np.sqrt(values)[:, None] * basis.T
@@ -140,7 +142,19 @@ class Region:
             moved = lsq_linear(root, np.zeros(len(point)), limits, method="bvls", tol=1e-14, max_iter=rows).x
         except (ValueError, np.linalg.LinAlgError):  # limits that rounding has made equal; the budget is spent by now
             moved = np.zeros(len(point))
-        return np.asarray(np.clip(point + moved, self.lower, self.upper))
+        return np.asarray(np.clip(point + np.nan_to_num(moved), self.lower, self.upper))
+
+    def _in_ball_or_shrunk(self, metric: Array, point: Array, norm: float) -> Array:
+        """Return the nearest point of a ball; shrunk slopes where the numbers leave the range of doubles."""
+        try:
+            found = self._in_ball(metric, point, norm)
+            if np.isfinite(found).all():
+                return found
+        except (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError):  # the budget is spent by now
+            pass
+        p = len(self.scale)
+        length = float(np.linalg.norm(self.scale * point[:p]))
+        return np.concatenate((np.nan_to_num(point[:p] * (norm / length)), point[p:]))
 
     def _in_ball(self, metric: Array, point: Array, norm: float) -> Array:
         """Solve the secular equation |u| = norm for the multiplier, in coordinates where the region is a ball."""
@@ -160,7 +174,9 @@ class Region:
 
         highest = math.log(float(np.linalg.norm(amounts)) / norm) + 1.0  # there the norm is below the limit
         lowest = min(highest, math.log(values[0])) - 80.0
-        multiplier = math.exp(brentq(shortfall, lowest, highest, xtol=1e-13)) if shortfall(lowest) > 0.0 else 0.0
+        multiplier = (
+            math.exp(brentq(shortfall, lowest, highest, xtol=1e-13, maxiter=1000)) if shortfall(lowest) > 0.0 else 0.0
+        )
         nearest = basis @ (amounts / (values + multiplier)) / self.scale
         return np.concatenate((nearest, point[p:] - follows @ (nearest - point[:p])))
 
@@ -189,6 +205,8 @@ def _number(what: str, value: Any) -> float:
         raise ParameterError(f"{what}={value!r} must be a number.") from None
     if math.isnan(number):
         raise ParameterError(f"{what}={value!r} must be a number; use None for no limit.")
+    if math.isfinite(number) and abs(number) > _LARGEST:
+        raise ParameterError(f"{what}={value!r} must lie within {_LARGEST:g} of 0; use None for no limit.")
     return number
 
 

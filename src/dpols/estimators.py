@@ -1,42 +1,30 @@
-"""Thin scikit-learn estimators: validate, bound, plan, run, store."""
+"""The estimator of linear models, on the path that all families share."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .constraints import Constraints
-from .data import Bounds, RowSource, open_rows
-from .data.bounds import ReadFromData
-from .data.kinds import refuse_unread
-from .data.opening import column_names, rows_to_predict, target_name, targets_to_score
-from .data.selecting import with_columns
-from .data.threads import one_blas_thread
-from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .errors import ModelFileError, ParameterError
-from .feature_map import FeatureMap, finite_features, mapped_source
-from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
-from .fitting.surroundings import voids, warn_around_a_fit, warn_user
+from .data import Bounds
+from .data.opening import targets_to_score
+from .feature_map import FeatureMap
+from .fitting import Outcome, Prepared, inference_of
+from .fitting.surroundings import warn_user
 from .inference import Inference
-from .ledger import BudgetLedger, as_ledger
+from .ledger import BudgetLedger
 from .predicting import Predicting
-from .randomness import Witness
-from .report import PrivacyReport
+from .private_regression import SCORE_IS_EXACT as SCORE_IS_EXACT
+from .private_regression import PrivateRegression
+from .private_regression import Progress as Progress
 from .side_releases.paid_bounds import PaidBounds
-from .storage.model_file import model_bytes, read_model, write_model
-from .storage.plain_data import finite_number, text, tuple_of
-
-SCORE_IS_EXACT = (
-    "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
-    "protected, do not show it to others, nor select by it; dpols.PrivateGridSearch pays for its scores."
-)
+from .storage.plain_data import text
 
 
-class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
+class PrivateLinearRegression(RegressorMixin, PrivateRegression, Predicting):
     """Least squares with a differential privacy guarantee.
 
     Parameters
@@ -126,6 +114,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
     array([2.])
     """
 
+    family = "gaussian"
+
     def __init__(
         self,
         epsilon: float | None = None,
@@ -167,117 +157,10 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> "PrivateLinearRegression":
-        """Fit on rows ``X`` and targets ``y``.
-
-        ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
-        source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
-        no column of ``X`` does.
-
-        All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
-        before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
-        """
-        return self._fit(X, y, groups)
-
-    def _fit(
-        self, X: Any, y: Any = None, groups: Any = None, witness: Witness | None = None
-    ) -> "PrivateLinearRegression":
-        # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
-        with _unchanged_by_failure(self), one_blas_thread():
-            request, ledger = self._request(groups, target_name(X, y)), as_ledger(self.ledger)
-            if witness is None:  # else a search has said it
-                warn_around_a_fit(request.void, ledger=ledger is not None)
-            prepared = prepare(request, self._source_of_units(X, y, groups, request))
-            self.feature_map_ = request.feature_map
-            outcome, self.privacy_report_ = carry_out(
-                prepared,
-                self.random_state,
-                ledger,
-                witness,
-                describe=lambda outcome: report_of(prepared, outcome, self._names()),
-            )
-            released = coefficients_of(outcome)
-            self.coef_, self.intercept_ = released[:-1], float(released[-1])
-            self.target_range_, self.ledger_entry_ = outcome.row_map.target, outcome.entry
-            if self.feature_map_ is not None and self.feature_map_.target_transform:
-                assert self.feature_map_.target is not None
-                self.target_range_ = self.feature_map_.target
-            self.inference_ = inference_of(prepared, outcome, self._names())
-        return self
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""
         warn_user(SCORE_IS_EXACT)
         return float(super().score(X, targets_to_score(y), sample_weight))
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model to a JSON file: released values and public parameters only."""
-        write_model(path, self._content())
-
-    def to_json(self) -> str:
-        """Return what ``save`` writes, as text."""
-        return model_bytes(self._content()).decode()
-
-    def _content(self) -> dict[str, Any]:
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "coef": [float(value) for value in self.coef_],
-            "intercept": self.intercept_,
-            "target_range": list(self.target_range_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
-            "report": self.privacy_report_.to_dict(),
-            "inference": None if self.inference_ is None else self.inference_.to_dict(),
-        }
-
-    @classmethod
-    def load(cls, path: Any) -> "PrivateLinearRegression":
-        """Read a fitted model back."""
-        content = read_model(path)
-        try:
-            report = PrivacyReport.from_dict(content["report"])
-            coefficients, intercept = tuple_of(finite_number)(content["coef"]), finite_number(content["intercept"])
-            low, high = tuple_of(finite_number)(content["target_range"])
-            if not low < high:
-                raise ValueError("a target_range with low < high")
-            names = None if content["feature_names"] is None else tuple_of(text)(content["feature_names"])
-            given = content["feature_map"]
-            feature_map = None if given is None else FeatureMap.from_dict(given)
-            inputs = coefficients if feature_map is None else feature_map.raw_columns
-            features = names if feature_map is None else feature_map.names
-            if not coefficients or (features is not None and len(features) != len(coefficients)):
-                raise ValueError("one name for each coefficient")
-            given = content["inference"]
-            inference = None if given is None else Inference.from_dict(given)
-            if inference is not None and len(inference.names) != len(coefficients) + inference.intercept:
-                raise ValueError("one estimate for each coefficient")
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
-        model = cls(
-            epsilon=report.asked.epsilon,
-            delta=report.asked.delta,
-            method=report.method,
-            feature_map=feature_map,
-            inference=inference is not None,
-        )
-        model.coef_, model.intercept_, model.feature_map_ = np.array(coefficients), intercept, feature_map
-        number = ReadFromData if report.bounds_origin == "data" else float
-        model.inference_, model.target_range_ = inference, (number(low), number(high))
-        model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
-        if names is not None:
-            model.feature_names_in_ = np.array(names, dtype=object)
-        return model
-
-    def _features(self, X: Any) -> Any:
-        """Return rows to predict for as numbers, with a column for each coefficient."""
-        check_is_fitted(self)
-        refuse_unread(X)
-        if isinstance(self.unit, str) and self.unit in column_names(X):
-            X = without_column(X, self.unit)
-        if self.feature_map_ is not None:
-            return finite_features(self.feature_map_, X)
-        return rows_to_predict(self, with_columns(X, tuple(getattr(self, "feature_names_in_", ()))))
 
     def to_sklearn(self) -> Any:
         """Return the released coefficients as a plain ``LinearRegression``, for tools that take nothing else.
@@ -294,65 +177,23 @@ class PrivateLinearRegression(Predicting, RegressorMixin, BaseEstimator):
             plain.feature_names_in_ = np.array(names, dtype=object)
         return plain
 
+    @classmethod
+    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        given = content["inference"]
+        inference = None if given is None else Inference.from_dict(given)
+        if inference is not None and len(inference.names) != n_coefficients + inference.intercept:
+            raise ValueError("one estimate for each coefficient")
+        method = text(content["report"]["method"])
+        return {"method": method, "inference": inference is not None}, {"inference_": inference}
+
+    def _own_content(self) -> dict[str, Any]:
+        inference = None if self.inference_ is None else self.inference_.to_dict()
+        return {"family": self.family, "inference": inference}
+
+    def _keep(self, prepared: Prepared, outcome: Outcome) -> None:
+        self.inference_ = inference_of(prepared, outcome, self._names())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
-        tags.non_deterministic = self.random_state is None
         return tags
-
-    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
-        unit, most = self.unit, self.max_rows_per_unit
-        if unit is not None and groups is not None:
-            raise ParameterError("unit names a column and groups are given, too; give one of them.")
-        if (unit is None and groups is None) != (most is None):
-            raise ParameterError(
-                "max_rows_per_unit goes with unit, or with groups of fit: it says how many rows of each unit are used."
-            )
-        asked = {name: getattr(self, name) for name in Request.__dataclass_fields__ if hasattr(self, name)}
-        asked |= {"fit_intercept": bool(self.fit_intercept), "count_clipped": bool(self.count_clipped)}
-        asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
-        asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
-        return Request(**asked, void=voids())
-
-    def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
-        """Return the source of rows, of which only so many of each unit are used where there are units."""
-        if self.unit is None and groups is None:
-            return self._source(X, y)
-        ids = unit_column(X, self.unit) if groups is None else groups
-        source = self._source(X if self.unit is None else without_column(X, self.unit), y)
-        return source_of_units(source, ids, max_rows=request.rows_per_unit, bad_rows=request.bad_rows)
-
-    def _source(self, X: Any, y: Any) -> RowSource:
-        """Open the arguments of ``fit``, and remember the number and names of their columns as scikit-learn does."""
-        if self.feature_map is not None:
-            source = mapped_source(self.feature_map, X, y)
-            self.n_features_in_ = len(self.feature_map.raw_columns)
-            self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
-            return source
-        if isinstance(self.bounds, Bounds | PaidBounds) and isinstance(self.bounds.features, Mapping):
-            X = with_columns(X, self.bounds.features, y)
-        source = open_rows(X, y)
-        self.n_features_in_ = source.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        # Like scikit-learn, take names for names where all of them are strings.
-        if source.columns is not None and all(isinstance(name, str) for name in column_names(X)):
-            self.feature_names_in_ = np.array(source.columns, dtype=object)
-        return source
-
-    def _names(self) -> list[str]:
-        if self.feature_map_ is not None:
-            return list(self.feature_map_.names)
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-
-
-@contextmanager
-def _unchanged_by_failure(estimator: PrivateLinearRegression) -> Iterator[None]:
-    """Take back what a fit that fails has stored: names and counts of columns would make it look fitted."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise

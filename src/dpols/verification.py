@@ -21,7 +21,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from .algorithms import ALGORITHMS
+from .algorithms import ALGORITHMS, GENERALISED
 from .errors import ModelFileError
 from .fitting.describing import estimates_of
 from .inference import Inference
@@ -170,7 +170,7 @@ def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
 
 def _of_the_method(name: str) -> dict[str, Any]:
     """Return what every report of a method says of it; nothing is right of one that there is not."""
-    method = ALGORITHMS.get(name)
+    method = (ALGORITHMS | GENERALISED).get(name)
     if method is None:
         return {"method": None}
     return {"title": method.title, "reference": method.reference, "staged": method.staged}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpols import Bounds
-from dpols.algorithms import ALGORITHMS
+from dpols.algorithms import ALGORITHMS, GENERALISED
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
 from dpols.audit.tape import MECHANISMS
@@ -62,7 +62,7 @@ all_bits = st.one_of(
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
-@pytest.mark.parametrize("method", ALGORITHMS)
+@pytest.mark.parametrize("method", [*ALGORITHMS, *GENERALISED])
 @settings(max_examples=40)
 @given(data=st.data())
 def test_one_row_moves_every_release_by_no_more_than_declared_and_nothing_else(method, arithmetic, data):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_replay import BUDGETS, OPTIONS, WIDTH, all_bits, numbers
 
 from dpols import Bounds
-from dpols.algorithms import ALGORITHMS
+from dpols.algorithms import ALGORITHMS, GENERALISED
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
 from dpols.data import ArraySource, BoundedRows
@@ -27,7 +27,7 @@ tables = st.lists(st.tuples(*[numbers] * (WIDTH + 1)), min_size=1, max_size=8).m
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
-@pytest.mark.parametrize("method", ALGORITHMS)
+@pytest.mark.parametrize("method", [*ALGORITHMS, *GENERALISED])
 @settings(max_examples=15)
 @given(data=st.data())
 def test_one_unit_moves_every_release_by_no_more_than_declared_and_nothing_else(method, arithmetic, data):

@@ -73,6 +73,35 @@ def test_a_public_reference_gives_bounds(fit, tmp_path):
     assert "declared to be public" in done.out
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_public_reference_gives_categories_too(dpols, tmp_path, suffix):
+    pandas = pytest.importorskip("pandas")
+    regions = ["north", "South", "east"]
+    rows = pandas.DataFrame(
+        {"age": [20 + i % 60 for i in range(3000)], "region": [regions[i % 3].upper() for i in range(3000)]}
+    )
+    rows["pay"] = 10.0 + rows["age"] / 2 + 20 * (rows["region"] == "SOUTH")
+    rows.to_csv(tmp_path / "data.csv", index=False)
+    census = pandas.DataFrame({"age": [18, 90, 40], "region": regions, "pay": [0.0, 100.0, 50.0]})
+    census.to_csv(tmp_path / "census.csv", index=False)
+    census.to_parquet(tmp_path / "census.parquet")
+    budget = ("--epsilon", "20", "--delta", "1e-6", "--out", "model.json")
+    done = dpols("fit", "data.csv", "--target", "pay", "--reference-bounds", f"census.{suffix}", *budget)
+    assert done.code == 0, done.err
+    model = PrivateLinearRegression.load("model.json")
+    assert model.feature_map_.names == ("age", "region[east]", "region[north]")
+    assert model.coef_ == pytest.approx([0.5, -20, -20], abs=1)
+    assert model.privacy_report_.bounds_origin == "reference"
+    assert "declared to be public" in done.out
+
+
+def test_a_reference_that_lacks_a_column_says_so(fit, tmp_path):
+    (tmp_path / "census.csv").write_text("income,cost\n0,-500\n40000,9000\n")
+    done = fit("--reference-bounds", "census.csv", "--features", "income,flag")
+    assert done.code == 2
+    assert "has no column 'flag'" in done.err
+
+
 @pytest.mark.parametrize("way", ["itself", "link", "hard link", "folder around it", "file in the folder"])
 def test_a_reference_that_is_the_data_is_refused(dpols, table, tmp_path, way):
     data, reference = table, table

@@ -150,8 +150,8 @@ BAD_ROWS = {
     "infinity": ("20,2,town", "inf,2,town", ["empty or infinite cell", "such rows are refused"]),
     "text": ("20,2,town", "SECRET,2,town", ["'age'", "numbers"]),
     "line too short": ("20,2,town", "SECRET", ["2 values", "header has 4"]),
-    "not UTF-8": ("age", "\udcff", ["UTF-8"]),
-    "other separator": ("age,hours,city,pay", "age;hours;city;pay", ["commas"]),
+    "a name in another encoding": ("age", "\udcff", ["no column 'age'", "'ÿ'"]),
+    "another separator in the header": ("age,hours,city,pay", "age;hours;city;pay", ["1 values", "header has 4"]),
     "column twice": ("age,hours,city,pay", "age,age,hours,pay", ["'age'", "unique"]),
 }
 
@@ -210,7 +210,8 @@ def test_bad_arguments_are_refused(fit, tmp_path, case):
 
 BAD_FILES = {
     "missing.csv": (None, ["'missing.csv'", "No such file"]),
-    "table.xlsx": (b"PK", [".csv", ".parquet", "Convert"]),
+    "table.xlsx": (b"PK", ["'table.xlsx'", "cannot be read as a workbook", "CSV"]),
+    "table.sav": (b"PK", ["'table.sav'", "read_spss", ".to_parquet("]),
     "empty.csv": (b"", ["'empty.csv'", "empty"]),
     "header.csv": (b"age,hours,pay\n", ["no rows"]),
     "empty.parquet": (b"", ["'empty.parquet'", "Parquet"]),

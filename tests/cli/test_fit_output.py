@@ -32,8 +32,8 @@ def meanwhile(monkeypatch):
     def register(event):
         fit = PrivateLinearRegression.fit
 
-        def fit_and_then(self, *arguments):
-            fitted = fit(self, *arguments)
+        def fit_and_then(self, *arguments, **named):
+            fitted = fit(self, *arguments, **named)
             event()
             return fitted
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from table_files import FEATURES, TARGET, arrow_table, numbers
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, FeatureMap, NumericColumn, PrivateLinearRegression, transforms
 from dpols.data import open_rows
 from dpols.data.arrow_stream import StreamSource
 from dpols.errors import DataError, DataTypeError
@@ -46,7 +46,19 @@ class Stream:
         return self.tables[0].column_names
 
 
-QUERIES = {"duckdb": duckdb_query, "ibis": ibis_query, "any stream": lambda: Stream(arrow_table())}
+def lazy_frame():
+    frame = pytest.importorskip("polars").from_arrow(arrow_table()).lazy()
+    if not hasattr(frame, "collect_batches"):
+        pytest.skip("this polars does not give a lazy frame in batches")
+    return frame
+
+
+QUERIES = {
+    "duckdb": duckdb_query,
+    "ibis": ibis_query,
+    "polars": lazy_frame,
+    "any stream": lambda: Stream(arrow_table()),
+}
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
@@ -127,7 +139,6 @@ ONE_SHOT = {
     "a reader": (one_shot_reader, "Parquet"),
     "a data set": (dataset, "Parquet"),
     "a scanner": (lambda table: dataset(table).scanner(), "Parquet"),
-    "a lazy frame": (lambda table: pytest.importorskip("polars").from_arrow(table).lazy(), "collect"),
     "a generator": (lambda table: (batch for batch in table.to_batches()), "table"),
     "an iterator": (lambda table: iter(table.to_batches()), "table"),
 }
@@ -156,3 +167,45 @@ def test_a_table_of_spark_is_never_streamed():
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the source for Spark says of it
         open_rows(DataFrame(), TARGET)
     assert asked == []
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_a_feature_map_is_applied_to_a_query(kind):
+    columns = {"x0": NumericColumn(-2, 2), "x1": NumericColumn(-50, 50, transform=transforms.Power(3))}
+    made = FeatureMap(columns, target=(-2, 2))
+    fits = [
+        PrivateLinearRegression(2.0, 1e-6, feature_map=made, random_state=3).fit(rows, TARGET)
+        for rows in (arrow_table(), QUERIES[kind]())
+    ]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
+    other = PrivateLinearRegression(2.0, 1e-6, feature_map=FeatureMap({"z": NumericColumn(0, 1)}, target=(0, 1)))
+    with pytest.raises(DataError, match="no column 'z'"):
+        other.fit(QUERIES[kind](), TARGET)
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_columns_of_a_query_that_bounds_do_not_name_are_left_out(kind):
+    bounds = Bounds(features={"x2": (-2, 2), "x0": (-2, 2)}, target=(-2, 2))
+    fits = [
+        PrivateLinearRegression(2.0, 1e-6, bounds, random_state=3).fit(rows, TARGET)
+        for rows in (arrow_table().select(["x0", "x2", TARGET]), QUERIES[kind]())
+    ]
+    assert fits[1].feature_names_in_.tolist() == ["x0", "x2"]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
+
+
+def test_a_lazy_frame_is_never_collected(monkeypatch):
+    polars = pytest.importorskip("polars")
+    frame, rows = lazy_frame(), []
+    collect = polars.LazyFrame.collect
+
+    def watched(self, *args, **named):
+        found = collect(self, *args, **named)
+        rows.append(len(found))
+        return found
+
+    monkeypatch.setattr(polars.LazyFrame, "collect", watched)
+    fitted = model().fit(frame, TARGET)
+    assert set(rows) == {0}
+    with pytest.raises(DataTypeError, match=r"pass X\.collect\(\)"):
+        fitted.predict(frame)

@@ -1,7 +1,6 @@
 """Fits with constraints in the user's units: what comes out, what is said of it, and what is refused."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import lsq_linear, minimize
 from sklearn.linear_model import LinearRegression
@@ -139,7 +138,9 @@ def test_what_cannot_be_is_refused_before_anything_is_released(changes, words):
         PrivateLinearRegression(**parameters).fit(X, y)
 
 
+@pytest.mark.extras
 def test_names_are_those_of_tables_and_of_feature_maps():
+    pd = pytest.importorskip("pandas")
     X, y = people()
     table = pd.DataFrame(X, columns=["age", "balance", "size"])
     bounds = Bounds(features=dict(zip(table.columns, FEATURES, strict=True)), target=(0.0, 250.0))

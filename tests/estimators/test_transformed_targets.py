@@ -31,6 +31,19 @@ def test_coefficients_are_those_of_the_logarithm(model):
     assert ("target", "[0, 11.5129] of log(pay), where the target lies in [1, 100000]") in model.privacy_report_.bounds
 
 
+def test_summaries_name_what_was_fitted(model):
+    assert model.privacy_report_.target_name == "log(pay)"
+    assert "log(pay)" in str(model.summary())
+
+
+def test_models_with_a_link_of_their_own_refuse_a_transform(staff):
+    from dpols import PrivatePoissonRegressor
+
+    made = FeatureMap({"years": NumericColumn(0, 20)}, target=(0, 100), target_transform="log1p")
+    with pytest.raises(BoundsError, match="leave the transform out"):
+        PrivatePoissonRegressor(1.0, 1e-6, feature_map=made).fit(staff, "pay")
+
+
 def test_a_prediction_is_the_median_unless_the_mean_is_asked_for(model):
     rows = pd.DataFrame({"years": [0.0, 10.0, 20.0]})
     line = 6.0 + 0.1 * rows["years"].to_numpy()

@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 from dpols import Bounds, CategoricalColumn, Factor, FeatureMap, NumericColumn, PrivateLinearRegression, read
 from dpols.data.rows import bounded_span
+from dpols.data.units import without_column
 from dpols.errors import BoundsError, DataError, DataTypeError, ModelFileError, ParameterError
 from dpols.feature_map import mapped_files
 
@@ -453,7 +454,7 @@ def test_the_report_says_what_was_declared_of_each_column():
     report = PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL).fit(table(rows, "numpy"), pay).privacy_report_
     declared = dict(report.bounds)
     assert declared["age"] == "[18, 90]; empty cells count as 45"
-    assert declared["region"] == "one of 'north', 'south', 'west'; others count as zeros; empty cells count as 'west'"
+    assert declared["region"] == "one of 'north', 'south', 'west'; others count as 'north'; empty cells count as 'west'"
     assert declared["member"] == "one of 'true', 'false'; others count as 'other'"
 
 
@@ -537,3 +538,23 @@ def test_the_reference_is_the_category_without_a_column():
     assert FeatureMap.from_dict(made.to_dict()) == made
     with pytest.raises(BoundsError, match="reference='d' must be one of"):
         CategoricalColumn(["a", "b"], reference="d")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_public_table_gives_ranges_and_categories(kind):
+    pandas = pytest.importorskip("pandas")
+    public = pandas.DataFrame({"age": [20, 70], "region": ["south", "North"], "pay": [0.0, 10.0], "one": ["x", "x"]})
+    table = {
+        "pandas": lambda: public,
+        "polars": lambda: pytest.importorskip("polars").from_pandas(public),
+        "pyarrow": lambda: pytest.importorskip("pyarrow").Table.from_pandas(public),
+    }[kind]()
+    with pytest.raises(BoundsError, match="'one' has 1 different values"):
+        FeatureMap.from_reference(table, target="pay")
+    made = FeatureMap.from_reference(without_column(table, "one"), target="pay", margin=0.1)
+    assert made.columns == {"age": NumericColumn(15, 75), "region": CategoricalColumn(["North", "south"])}
+    assert (made.target, made.target_name, made.origin) == ((-1.0, 11.0), "pay", "reference")
+    assert FeatureMap.from_dict(made.to_dict()) == made
+    assert made.plus(("age", "age")).bounds().origin == "reference"
+    with pytest.raises(BoundsError, match="target='wage' is not a column of the reference"):
+        FeatureMap.from_reference(table, target="wage")

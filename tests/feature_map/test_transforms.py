@@ -235,3 +235,8 @@ def test_predictions_beyond_any_target_are_brought_to_the_ends_of_its_range():
     made = FeatureMap({"x": NumericColumn(0, 1)}, target=(0, 100), target_transform="sqrt")
     assert made.target_units(np.array([-3.0, 5.0, 1e9])).tolist() == [0.0, 25.0, 100.0]
     assert inverse_of_transform(made.target_transform, np.array([-3.0]))[0] == 0.0
+
+
+def test_reports_name_the_knots_of_a_spline():
+    made = FeatureMap({"x": NumericColumn(0, 10, transform=["sqrt", Spline([1, 2])])})
+    assert made.describe() == (("x", "[0, 10]; used as bs(sqrt(x)) of degree 3 with knots 1, 2"),)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpols import Bounds
-from dpols.algorithms import ALGORITHMS, Algorithm
+from dpols.algorithms import ALGORITHMS, Algorithm, algorithm
 from dpols.data import ArraySource, BoundedRows
 from dpols.privacy import PrivacyBudget
 
@@ -31,7 +31,7 @@ class Case:
 
     @property
     def algorithm(self) -> Algorithm:
-        return ALGORITHMS[self.method]
+        return algorithm(self.method)
 
     def plan(self, **changes: Any) -> Any:
         """The plan at this case's budget and size, or with some of them changed."""
@@ -79,9 +79,18 @@ CASES = (
     Case("sheffet"),
     Case("sheffet", options={"sketch_size": 5}),
     Case("sheffet", "paper"),
+    Case("logistic", epsilon=8.0),
+    Case("logistic", options={"n_iterations": 5}, epsilon=2.0),
+    Case("logistic", "paper", epsilon=8.0),
+    Case("poisson", epsilon=8.0),
+    Case("poisson", options={"n_iterations": 5}, epsilon=2.0),
+    Case("poisson", "paper", epsilon=8.0),
 )
+LINEAR_CASES = tuple(case for case in CASES if case.method in ALGORITHMS)
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_method = pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=str)
+every_linear_case = pytest.mark.parametrize("case", LINEAR_CASES, ids=str)
+every_linear_method = pytest.mark.parametrize("case", [case for case in LINEAR_CASES if not case.options], ids=str)
 every_arithmetic = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
@@ -143,6 +152,28 @@ def whitened_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
         *gradients[warm_up:late],
         Gaussian(24, plan.rise_multiplier),
         *gradients[late:],
+    ]
+
+
+def generalised_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    d, of = plan.n_features, {name: values[trial] for name, values in fit.transcript.items()}
+    multipliers = [plan.gram_multiplier, plan.second_gram_multiplier]
+    multipliers += [] if plan.sloped_multiplier is None else [plan.sloped_multiplier]
+    grams = [SymmetricGaussian(d, m * limit**2) for m, limit in zip(multipliers, of["row_limits"], strict=True)]
+    gradients = [Gaussian(d, plan.gradient_multiplier * limit) for limit in of["limits"]]
+    warm_up, turn = plan.warm_up, plan.turn
+    return [
+        Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
+        grams[0],
+        Gaussian(17, plan.length_multiplier),
+        grams[1],
+        *gradients[:warm_up],
+        Gaussian(24, plan.count_multiplier),
+        *gradients[warm_up:turn],
+        *grams[2:],
+        gradients[turn],
+        Gaussian(24, plan.rise_multiplier),
+        *gradients[turn + 1 :],
     ]
 
 
@@ -216,6 +247,8 @@ DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
     "boosted-adassp": boosted_adassp_draws,
     "dp-gd": dp_gd_draws,
     "sheffet": sheffet_draws,
+    "logistic": generalised_draws,
+    "poisson": generalised_draws,
 }
 
 

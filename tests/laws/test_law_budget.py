@@ -9,7 +9,7 @@ from law_cases import CASES, DRAWS, Case, every_case, every_method
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-from dpols.algorithms import ALGORITHMS, StagedPlan, planned_epsilon
+from dpols.algorithms import ALGORITHMS, GENERALISED, StagedPlan, planned_epsilon
 from dpols.algorithms.ihm_adaptive import AdaptiveIHMPlan
 from dpols.algorithms.linmix_dynamic import DynamicLinMixPlan
 from dpols.errors import CalibrationError
@@ -44,9 +44,10 @@ def cost(plan) -> float:
 
 
 def test_every_algorithm_has_its_cases():
-    assert {case.method for case in CASES} == set(ALGORITHMS)
-    assert set(DRAWS) == set(ALGORITHMS)
-    for method in ALGORITHMS:
+    methods = {*ALGORITHMS, *GENERALISED}
+    assert {case.method for case in CASES} == methods
+    assert set(DRAWS) == methods
+    for method in methods:
         assert {case.accounting for case in CASES if case.method == method and not case.options} == {"exact", "paper"}
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from law_cases import Case, bounded, every_arithmetic, every_case, every_method, problem
+from law_cases import Case, bounded, every_arithmetic, every_linear_case, every_linear_method, problem
 from law_oracles import explicit_rows, hessian_sketch_steps, least_squares
 
 from dpols import Bounds, mechanisms
@@ -128,7 +128,7 @@ def bounded_by_definition(fit_intercept):
 
 
 @every_arithmetic
-@every_case
+@every_linear_case
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_an_endless_budget_gives_the_noiseless_method(case, arithmetic, fit_intercept):
     rows, targets = bounded_by_definition(fit_intercept)
@@ -141,7 +141,7 @@ def test_an_endless_budget_gives_the_noiseless_method(case, arithmetic, fit_inte
 
 
 @every_arithmetic
-@every_case
+@every_linear_case
 @pytest.mark.usefixtures("no_gaussian_noise")
 def test_without_gaussian_noise_any_budget_gives_the_noiseless_method(case, arithmetic):
     X, y = problem(2000, 3)
@@ -154,7 +154,7 @@ def test_without_gaussian_noise_any_budget_gives_the_noiseless_method(case, arit
         np.testing.assert_allclose(fit.theta[trial], expected, atol=accuracy * np.linalg.norm(expected))
 
 
-@every_method
+@every_linear_method
 def test_a_modest_budget_does_not_give_the_endless_one(case):
     """Else the two laws above would hold of a method without noise."""
     X, y = problem(2000, 3)
@@ -187,7 +187,7 @@ TOWARDS_LEAST_SQUARES = {
 }
 
 
-@every_method
+@every_linear_method
 def test_an_endless_budget_leads_to_least_squares(case):
     X, y = problem(2000, 3)
     solution, _ = least_squares(X, y, fit_intercept=False)

@@ -5,8 +5,15 @@ on every one of these copies.
 """
 
 import bugs_of_accounts
+import bugs_of_generalised
 import bugs_of_noise
 import bugs_of_rows
 import bugs_of_whitening
 
-BUGS = (*bugs_of_noise.BUGS, *bugs_of_rows.BUGS, *bugs_of_accounts.BUGS, *bugs_of_whitening.BUGS)
+BUGS = (
+    *bugs_of_noise.BUGS,
+    *bugs_of_rows.BUGS,
+    *bugs_of_accounts.BUGS,
+    *bugs_of_whitening.BUGS,
+    *bugs_of_generalised.BUGS,
+)

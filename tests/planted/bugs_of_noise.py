@@ -233,4 +233,22 @@ BUGS = (
             "np.minimum(steps, _STEPS) * good",
         ),
     ),
+    Bug(
+        "constraints met in the exact curvature",
+        "a step of IHM",
+        Edit(
+            "algorithms/ihm.py",
+            "theta = region.nearest(sketches[-1], theta)",
+            "theta = region.nearest(np.repeat(np.asarray(hessian.value, float)[None], channel.trials, 0), theta)",
+        ),
+    ),
+    Bug(
+        "a constrained fit draws twice",
+        "the finished fit",
+        Edit(
+            "algorithms/base.py",
+            "        fit = self.run(rows, plan, bits)\n        theta = region",
+            "        self.run(rows, plan, bits)\n        fit = self.run(rows, plan, bits)\n        theta = region",
+        ),
+    ),
 )

@@ -192,6 +192,24 @@ BUGS = (
         ),
     ),
     Bug(
+        "a row that decides over others",
+        "texts of a file that is not all UTF-8",
+        Edit(
+            "data/files/csv.py",
+            "[dialect.text(value) for value in",
+            '[value.decode("cp1252", "replace") for value in',
+        ),
+    ),
+    Bug(
+        "a value beyond the range that was derived",
+        "functions of columns",
+        Edit(
+            "feature_map/transforms.py",
+            "_SLACK = 4",
+            "_SLACK = 0",
+        ),
+    ),
+    Bug(
         "a row longer than its bound",
         "columns of categories",
         Edit(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols import Bounds, PaidBounds, PrivateLinearRegression
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.audit.replay import replay_program, without_row
 from dpols.data import ArraySource, BoundedRows
@@ -233,7 +233,7 @@ def test_a_release_that_was_not_charged_is_refused(monkeypatch):
         ({"share": 1.0}, "share=1.0"),
         ({"keep": 1.5}, "keep=1.5"),
         ({"features": "age"}, "features='age'"),
-        ({"features": {"age": (5, 1)}}, "low < high"),
+        ({"features": {"age": (5, 1)}}, "high end first"),
         ({"target": (0, np.inf)}, "finite"),
         ({"resolution": 1.0, "largest": 0.5}, "less than largest"),
         ({"resolution": -1.0}, "resolution=-1.0"),
@@ -248,10 +248,37 @@ def test_wrong_declarations_are_named(arguments, message):
 
 def test_columns_must_be_those_of_the_data_and_nothing_is_released_if_not():
     table = skewed(100)
-    with pytest.raises(BoundsError, match="no bounds for column"):
-        PrivateLinearRegression(1.0, 1e-6, PaidBounds(features={"income": None})).fit(table, "y")
+    with pytest.raises(BoundsError, match="bounds for unknown column"):
+        PrivateLinearRegression(1.0, 1e-6, PaidBounds(features={"wealth": None})).fit(table, "y")
     with pytest.raises(BoundsError, match="has 1 bounds"):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds(features=[None])).fit(table.drop(columns="y"), table["y"])
     table.loc[3, "income"] = np.nan
     with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds()).fit(table, "y")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_categories_keep_their_bounds_and_numbers_get_theirs(seed):
+    rng = np.random.default_rng(seed)
+    n = 20_000
+    age, region = rng.uniform(20, 60, n), rng.choice(["north", "south", "west"], n, p=[0.6, 0.395, 0.005])
+    table = pd.DataFrame({"age": age, "region": region, "pay": 10 + age + 20 * (region == "south")})
+    columns = {"age": NumericColumn(-1e4, 1e4), "region": CategoricalColumn(["north", "south", "west"])}
+    made = FeatureMap(columns, target=(-1e5, 1e5))
+    model = PrivateLinearRegression(2.0, 1e-6, PaidBounds(share=0.2), feature_map=made, random_state=seed)
+    model.fit(table, "pay")
+    assert model.coef_[:2] == pytest.approx([1.0, 20.0], abs=1.0)
+    assert model.predict(table[:5]) == pytest.approx(table["pay"][:5], abs=5.0)
+    shown = dict(model.privacy_report_.bounds)
+    low, high = map(float, shown["age, found"].strip("[]").split(","))
+    assert -10 < low <= 21
+    assert 59 <= high < 200
+    assert "region[south], found" not in shown
+    assert model.privacy_report_.bounds_origin == "paid"
+
+
+def test_limits_are_given_once():
+    made = FeatureMap({"age": NumericColumn(0, 100)}, target=(0, 1))
+    paid = PaidBounds(features={"age": (0, 100)})
+    with pytest.raises(BoundsError, match="come from feature_map; give them there only"):
+        PrivateLinearRegression(1.0, 1e-6, paid, feature_map=made).fit([[1.0]], [1.0])

@@ -191,7 +191,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
 def test_files_hold_json_with_its_format_and_checksum(saved):
     document = json.loads(saved.read_text())
     assert (document["format"], document["version"]) == (FORMAT, VERSION)
-    parts = {"coef", "intercept", "target_range", "feature_names", "feature_map", "report", "inference"}
+    parts = {"coef", "intercept", "target_range", "feature_names", "feature_map", "report", "inference", "family"}
     assert set(document["content"]) == parts
     assert document["content"]["report"]["private"] is False
     assert read_model(saved) == document["content"]

@@ -183,7 +183,7 @@ def test_no_table_exceeds_the_joint_eigenvalue(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 4)) * [1.0, 0.5, 2.0, 0.1]
     y = X @ rng.standard_normal(4) + 0.1 * rng.standard_normal(30)
-    theta = np.linalg.lstsq(X, y)[0]
+    theta = np.linalg.lstsq(X, y, rcond=None)[0]
     smallest = float(np.linalg.eigvalsh(X.T @ X)[0])
     loss = float(np.sum((y - X @ theta) ** 2))
     joint = np.column_stack((X, y))
@@ -211,7 +211,7 @@ def test_runs_of_the_analysed_method_keep_within_both_bounds(seed):
         gradient = X.T @ (y - X @ theta) - shift * theta + noise * draw
         theta = theta + np.linalg.solve((sketch @ tall).T @ (sketch @ tall) / rows, gradient)
     assert max(lengths) < math.sqrt(2.0 * d) + math.sqrt(4.0 * math.log(2.0 * steps / 0.1))  # the event of the proof
-    best = np.linalg.lstsq(X, y)[0]
+    best = np.linalg.lstsq(X, y, rcond=None)[0]
     values = np.linalg.eigvalsh(metric)
     common = {
         "n_iterations": steps,

@@ -42,7 +42,7 @@ def sketch_of(rng, A, most=0.5):
 def test_lemma_4_excess_risk_is_a_distance(seed):
     """The second norm is squared, too, which the paper does not print."""
     rng, A, b = drawn(seed)
-    best, theta = np.linalg.lstsq(A, b)[0], rng.standard_normal(4)
+    best, theta = np.linalg.lstsq(A, b, rcond=None)[0], rng.standard_normal(4)
     assert loss(A, b, theta) - loss(A, b, best) == pytest.approx(squared(theta - best, A.T @ A))
 
 
@@ -51,7 +51,7 @@ def test_lemma_4_excess_risk_is_a_distance(seed):
 def test_lemma_5_ridge_and_least_squares(seed, penalty):
     _, A, b = drawn(seed)
     metric = A.T @ A + penalty * np.eye(4)
-    best, ridge = np.linalg.lstsq(A, b)[0], np.linalg.solve(metric, A.T @ b)
+    best, ridge = np.linalg.lstsq(A, b, rcond=None)[0], np.linalg.solve(metric, A.T @ b)
     assert squared(ridge - best, metric) <= penalty * float(best @ best) + 1e-9
 
 
@@ -85,7 +85,7 @@ def test_lemma_9_norms_of_gaussian_vectors(d, failure):
 @SEEDS
 def test_lemma_10_a_step_contracts(seed):
     rng, A, b = drawn(seed)
-    best, start = np.linalg.lstsq(A, b)[0], rng.standard_normal(4)
+    best, start = np.linalg.lstsq(A, b, rcond=None)[0], rng.standard_normal(4)
     B, metric = sketch_of(rng, A), A.T @ A
     step = start + np.linalg.solve(A.T @ B.T @ B @ A / len(B), A.T @ (b - A @ start))
     assert squared(step - best, metric) <= distortion(B, A) ** 2 * squared(start - best, metric)
@@ -110,8 +110,8 @@ def test_lemma_13_sketch_and_solve_with_noise(seed, shift):
     X = np.vstack((A, root * np.eye(4), np.zeros((1, 4))))
     y = np.concatenate((b, np.zeros(4), [root]))
     sketch = rng.standard_normal((4000, len(X)))
-    theta = np.linalg.lstsq(sketch @ X, sketch @ y)[0]
-    best = np.linalg.lstsq(A, b)[0]
+    theta = np.linalg.lstsq(sketch @ X, sketch @ y, rcond=None)[0]
+    best = np.linalg.lstsq(A, b, rcond=None)[0]
     # chi of Proposition 3: its set is that of [X, y].
     chi = min(1.0, distortion(sketch, np.column_stack((X, y))))
     bound = 3.0 * chi * (shift + loss(A, b, best)) + 4.0 * shift * float(best @ best)

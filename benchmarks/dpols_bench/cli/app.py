@@ -12,6 +12,7 @@ from dpols.cli.console import working
 from dpols.cli.output import check_output, write_text
 
 from .coverage import coverage
+from .glm import glm
 from .paper import paper
 from .planning import planning
 from .scale import scale
@@ -53,6 +54,7 @@ def exact(quick: Quick = False, json: given.Json = False, out: Out = None) -> No
 bench.command()(paper)
 bench.command()(planning)
 bench.command()(coverage)
+bench.command()(glm)
 bench.command()(scale)
 bench.command()(score)
 bench.command()(tables)

@@ -10,6 +10,7 @@ from .families import FAMILIES
 from .files import UnavailableError, cache_folder, load_files
 from .generated import GENERATED, diabetes
 from .leverage import LEVERAGE, load_leverage
+from .networks import is_network, load_network
 from .sources import SOURCES, Source
 from .table import Dataset
 
@@ -30,6 +31,8 @@ def load(name: str) -> Dataset:
         return GENERATED[name]()
     if name in FAMILIES:
         return FAMILIES[name]()
+    if is_network(name):
+        return load_network(name)
     if name in LEVERAGE:
         return load_leverage(name)
     return load_files(source(name))

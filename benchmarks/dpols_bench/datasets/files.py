@@ -10,6 +10,7 @@ import numpy as np
 
 from dpols.errors import DataError, MissingExtraError
 
+from .raw import RAW, made_folds, read_raw
 from .sources import Source
 from .table import Array, Dataset
 
@@ -31,7 +32,13 @@ def cache_folder() -> Path:
 
 
 def load_files(source: Source) -> Dataset:
-    """Read a data set's files, after checking that they hold what the table says."""
+    """Read a data set's files, after checking that they hold what the table says.
+
+    Without them, the text file of its public origin does, for data sets whose form is known.
+    """
+    form = RAW.get(source.name)
+    if form is not None and _found(source.file) is None and (text := _found(form.file)) is not None:
+        return _dataset(source, *read_raw(text, source))
     path = _find(source, source.file)
     table = _read_parquet(path, source.sha256)
     if table.num_rows != source.rows or table.num_columns != source.features + 1:
@@ -40,12 +47,16 @@ def load_files(source: Source) -> Dataset:
             f"{source.rows} rows and {source.features + 1} columns, the target last."
         )
     columns = [np.asarray(column.to_numpy(), dtype=np.float64) for column in table.columns]
+    return _dataset(source, np.column_stack(columns[:-1]), columns[-1], tuple(table.column_names[:-1]))
+
+
+def _dataset(source: Source, features: Array, target: Array, names: tuple[str, ...]) -> Dataset:
     return Dataset(
         name=source.name,
         title=source.title,
-        features=np.column_stack(columns[:-1]),
-        target=columns[-1],
-        feature_names=tuple(table.column_names[:-1]),
+        features=features,
+        target=target,
+        feature_names=names,
         target_name=source.target,
         origin=source.public_origin,
         licence=source.licence,
@@ -56,6 +67,8 @@ def load_files(source: Source) -> Dataset:
 def _folds(source: Source) -> Array | None:
     if source.folds_file is None:
         return None
+    if source.name in RAW and _found(source.folds_file) is None:
+        return made_folds(source)
     path = _find(source, source.folds_file)
     folds = np.asarray(_read_parquet(path, source.folds_sha256).column("test_fold").to_numpy())
     if len(folds) != source.rows:
@@ -63,16 +76,24 @@ def _folds(source: Source) -> Array | None:
     return folds
 
 
-def _find(source: Source, file: str) -> Path:
+def _folders() -> list[Path]:
     named = os.environ.get(FOLDER_VARIABLE)
-    folders = [*([Path(named)] if named else []), cache_folder()]
-    for folder in folders:
-        if (folder / file).is_file():
-            return folder / file
+    return [*([Path(named)] if named else []), cache_folder()]
+
+
+def _found(file: str) -> Path | None:
+    return next((folder / file for folder in _folders() if (folder / file).is_file()), None)
+
+
+def _find(source: Source, file: str) -> Path:
+    if (path := _found(file)) is not None:
+        return path
+    folders = _folders()
+    text = f", or {RAW[source.name].file} as it comes from there," if source.name in RAW else ""
     raise UnavailableError(
         f"data set {source.name!r} is not available: {file} is not in {' or '.join(repr(str(f)) for f in folders)}. "
         f"Its public origin is {source.public_origin}. Put {file} (Parquet, {source.rows} rows, {source.features} "
-        f"feature columns, the target last) into {str(folders[-1])!r}, or name its folder in {FOLDER_VARIABLE}."
+        f"feature columns, the target last){text} into {str(folders[-1])!r}, or name its folder in {FOLDER_VARIABLE}."
     )
 
 

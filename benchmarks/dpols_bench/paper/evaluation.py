@@ -13,18 +13,19 @@ from dpols import __version__
 from dpols.data.threads import worker_count
 from dpols.errors import ParameterError
 
-from ..datasets import NAMES, REAL, SYNTHETIC, UnavailableError, source
+from ..datasets import NAMES, REAL, SYNTHETIC, source
 from ..steps import Progress, Step, processes
-from .cells import Accounting, Arithmetic, Batch, BatchResult, Cell, problem
+from .cells import Accounting, Arithmetic, Batch, BatchResult, Cell
 from .claims import Claim, judge
-from .dataset_table import TableRow, measure
+from .dataset_table import TableRow
 from .figures import save_figures
 from .journal import Journal
+from .measuring import measured_table
 from .methods import METHODS, method
-from .published import published
 from .report import save_report
 from .rules import Finding
 from .runner import batches_of, run
+from .studies import stored_claims
 from .summary import Results, summarise
 from .tables import save_json, save_table
 
@@ -80,7 +81,7 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
     start = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     progress(Step("Reading data sets", 0.0, 1.0))
-    table = _table(settings.datasets)
+    table = measured_table(settings.datasets)
     sizes = {row.name: row.measured.n * row.measured.d for row in table if row.measured is not None}
     batches = batches_of(cells_of(settings, sizes), settings.trials)
     journal = Journal(out / "results.jsonl")
@@ -112,7 +113,8 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
         "seconds_of_this_call": time.perf_counter() - start,
         "notes": list(NOTES),
     }
-    evaluation = Evaluation(settings, results, table, judge(results, table), about)
+    claims = [*judge(results, table), *stored_claims(out, results.accountings)]
+    evaluation = Evaluation(settings, results, table, claims, about)
     progress(Step("Drawing", total, total))
     save(evaluation, out)
     return evaluation
@@ -157,19 +159,6 @@ def claim_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         for claim, findings in evaluation.claims
         for accounting, finding in findings.items()
     ]
-
-
-def _table(names: Sequence[str]) -> list[TableRow]:
-    """Measure the data sets, the largest last, so that it is still at hand when it is run."""
-    rows = {}
-    for name in sorted(names, key=lambda name: name == "mlp"):
-        try:
-            on = problem(name)
-        except UnavailableError as error:
-            rows[name] = TableRow(name, source(name).title, None, published(name), str(error))
-        else:
-            rows[name] = TableRow(name, on.title, measure(on.data, on.risk), published(name))
-    return [rows[name] for name in names]
 
 
 def _cost(batch: Batch, table: Sequence[TableRow]) -> float:

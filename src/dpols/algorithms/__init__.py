@@ -9,6 +9,7 @@ from . import (
     boosted_adassp,
     curvature,
     dp_gd,
+    generalised,
     ihm,
     ihm_adaptive,
     linmix,
@@ -117,6 +118,29 @@ _ROWS = (
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 
+_OF_FAMILIES = (
+    Algorithm(
+        "logistic",
+        "Whitened private descent for yes/no outcomes",
+        "docs/logistic.md",
+        generalised.plan_logistic,
+        generalised.run,
+        generalised.evidence,
+        family="binomial",
+    ),
+    Algorithm(
+        "poisson",
+        "Whitened private descent for counts",
+        "docs/counts.md",
+        generalised.plan_poisson,
+        generalised.run,
+        generalised.evidence,
+        family="poisson",
+    ),
+)
+# The methods above are for linear models; each of the other families has one.
+GENERALISED: dict[str, Algorithm] = {row.name: row for row in _OF_FAMILIES}
+
 
 _WITH_INTERVALS = {"whitened": "whitened-inference", "whitened-inference": "whitened-inference"}
 
@@ -133,7 +157,9 @@ def with_intervals(name: str) -> str:
 
 
 def algorithm(name: str) -> Algorithm:
-    """Return the row of the table for a method's name."""
+    """Return the row of the tables for a method's name."""
+    if name in GENERALISED:
+        return GENERALISED[name]
     if name not in ALGORITHMS:
         raise ParameterError(f"method={name!r} is not known; the methods are {', '.join(sorted(ALGORITHMS))}.")
     return ALGORITHMS[name]
@@ -141,6 +167,7 @@ def algorithm(name: str) -> Algorithm:
 
 __all__ = [
     "ALGORITHMS",
+    "GENERALISED",
     "MOVED",
     "Algorithm",
     "Evidence",

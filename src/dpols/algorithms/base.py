@@ -15,6 +15,7 @@ import numpy as np
 from ..constraints import Region
 from ..data.rows import BoundedRows
 from ..errors import BudgetExceeded
+from ..families import FamilyName
 from ..linalg import Array as Array
 from ..privacy.accountant import epsilon_of
 from ..privacy.budget import Neighbours, PrivacyBudget
@@ -98,6 +99,7 @@ class Algorithm:
     run: Callable[..., Fit]  # of rows, a plan and streams of bits, and where `steps_within` of a region, too
     evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
+    family: FamilyName = "gaussian"  # of the outcomes that it is for
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
     steps_within: bool = False  # whether each of its steps can end within a region
     curvature: Callable[[Fit], Array] | None = None  # released, in which a finished fit is brought within a region

@@ -167,7 +167,7 @@ def _published_sketch(rows: int, budget: PrivacyBudget) -> MixingRelease:
 
 
 def _published_stages(budget: PrivacyBudget, multiplier: float, margin: float) -> tuple[PrivacyBudget, PrivacyBudget]:
-    """Split by the parts of Proposition 1: two thirds of delta for the test and its failure, one for the sketch.
+    """Split by the parts of Proposition 2: two thirds of delta for the test and its failure, one for the sketch.
 
     The listing sets eta anew for the enlarged sketch; what counts is the eta that was used. Its classical bound is
     proved for small epsilon only, so the exact cost is reserved where that is larger.

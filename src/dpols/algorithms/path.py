@@ -9,7 +9,7 @@ from .closing import STEP
 from .whitening import SMALLEST, Space, WhiteningPlan, level_of
 
 _FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
-_BALANCE = 7.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
+_BALANCE = 5.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
 _COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in units of a typical one
 
 
@@ -52,13 +52,21 @@ class Path:
         ``mu`` is what all gradients together cost, which says how much noise a higher limit brings.
         """
         space, d = self.space, self.public.n_features
-        # A row has norm at most 1, so |v| is at most the norm of M, and a residual at most 1 + |theta|.
-        size = np.linalg.norm(self.theta_at(self.points[-1]), axis=1)
-        most = np.linalg.norm(space.metric, 2, axis=(1, 2)) * (1.0 + size)
+        # A row has norm at most 1, so |v| is at most the norm of M.
+        most = np.linalg.norm(space.metric, 2, axis=(1, 2)) * self.largest_residual()
         allowed = np.full(len(used), _BALANCE * math.sqrt(d) / mu)
         return level_of(counts, self.edges, multiplier, margin, allowed, used, most, self.public.n_rows)
+
+    def largest_residual(self) -> Array:
+        """Return how large a residual at the last point can be: a row has norm at most 1, and so has a target."""
+        return np.asarray(1.0 + np.linalg.norm(self.theta_at(self.points[-1]), axis=1))
 
     def first_level(self, counts: Array, multiplier: float, used: Array, mu: float) -> Array:
         """Return the limit that the first counts choose; before it is raised to the lowest one, it is the scale."""
         self.scale = np.maximum(self.level(counts, multiplier, 1.0, used, mu), SMALLEST)
-        return np.maximum(_LOWEST * self.size, self.scale)
+        return np.maximum(self.lowest, self.scale)
+
+    @property
+    def lowest(self) -> Array:
+        """The lowest limit that is chosen."""
+        return np.asarray(np.maximum(_LOWEST * self.size, SMALLEST))

@@ -5,8 +5,8 @@
 2. Whiten, twice: release the Gram matrix of shortened rows, take its inverse root as new coordinates, and do it again
    there. In the end v = M'x has curvature one in every direction that the noise does not hide.
 3. Take plain gradient steps in v. Each row's gradient v r is shortened to a length of at most C, and the noise is the
-   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened; it may rise
-   once more later.
+   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened, and once more
+   later, when residuals are smaller.
 4. Average the points and gradients after that, and close with one step, which needs no release.
 5. Keep what noise would not show: shrink weak directions as little as needed, and keep nothing but the constant where
    no amount of shrinking is enough. Add ridge where rows too few to be seen could lose much.
@@ -52,7 +52,7 @@ class WhitenedPlan(WhiteningPlan):
 
     n_iterations: int
     warm_up: int  # gradients before their limit is chosen
-    late: int  # gradients before it may rise
+    late: int  # gradients before it is chosen again
     count_multiplier: float
     rise_multiplier: float
     gradient_multiplier: float
@@ -104,11 +104,12 @@ def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
     count = steps("n_iterations", n_iterations, least=3)
     noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
+    warm_up = max(1, round(3 / 16 * count))
     return WhitenedPlan(
         **vars(given),
         n_iterations=count,
-        warm_up=max(1, round(3 / 16 * count)),
-        late=count // 2 + (count < 4),
+        warm_up=warm_up,
+        late=max(warm_up + 1, round(3 / 8 * count)),
         noise=noise,
         totals_multiplier=noise / math.sqrt(_TOTALS),
         gram_multiplier=noise / math.sqrt(_GRAM),
@@ -182,25 +183,27 @@ class _Path(Path):
         self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
 
     def choose(self, counts: Array, multiplier: float, used: Array) -> None:
-        """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
+        """Choose the limit of gradients by counts of their lengths; the second time as far as these are certain."""
         mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
         self.counts = counts
         if len(self.points) == self.plan.warm_up:
             self.limit = self.first_level(counts, multiplier, used, mu)
-        else:
-            level = self.level(counts, multiplier, 3.0, used, mu)
-            self.start = np.where(level > self.limit, self.plan.late, self.start)
-            self.limit = np.maximum(self.limit, level)
+            return
+        least = self.level(counts, multiplier, 3.0, used, mu)
+        largest = np.maximum(self.lowest, self.level(counts, multiplier, -1.0, used, mu))
+        self.start = np.where(least > self.limit, self.plan.late, self.start)
+        self.limit = np.maximum(np.minimum(self.limit, largest), least)
 
     def close(self, known: Totals, constant: float | None, releases: tuple[Release, ...]) -> Fit:
         """Average, take the closing step, and keep what noise would not show."""
         plan, space, used = self.plan, self.space, known.used
         step = np.arange(plan.n_iterations)
-        weights = np.where(step >= self.start[:, None], step + 1.0, 0.0)
+        limits = np.array(self.limits)
+        # Later points are nearer; a lower limit means less noise.
+        weights = np.where(step >= self.start[:, None], (step + 1.0) * np.square(self.limit / limits).T, 0.0)
         weights /= weights.sum(axis=1, keepdims=True)
         point = np.einsum("ts,std->td", weights, np.array(self.points))
         gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
-        limits = np.array(self.limits)
         variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
         closed = point + gradient
         rest, keep = self._kept(weights, variances, closed, used)
@@ -220,6 +223,9 @@ class _Path(Path):
             "row_limits": space.row_limits,
             "base": self.base,
             "used": used,
+            "row_means": known.noisy_features,
+            "target_mean": known.noisy_target,
+            "mean_noise": known.noise,
             "limits": limits.T,
             "shortened": self._shortened(used),
             "missing": missing / known.target_rms,

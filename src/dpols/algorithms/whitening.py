@@ -14,11 +14,12 @@ from .options import PlannedFor
 DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
 UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, in units of the noise
 _ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram matrices
-_SHORTENED = (10.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
+_SHORTENED = (5.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
 _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
 SMALLEST = 1e-100  # limit of a length
 _MISSED = 4.0  # standard deviations by which the mean prediction is off; the totals' noise is the larger one
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
+_TAIL = 0.1  # of the rows that may lie above a level: as if no fewer lay above the next edge
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,14 @@ def release_space(rows: BoundedRows, plan: WhiteningPlan, channel: Channel, know
     white = whiten(rows, metric)
     spread = math.sqrt(2.0 * d) * plan.gram_multiplier  # operator norm of the noise at limit 1
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
-    inner, values, damped = _inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
+    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
     metric = metric @ inner
     white = whiten(rows, metric)
     limit = np.minimum(_norm(metric), _ROW_LIMIT * _rms(values, damped, used))
     limit = _higher_limit(white, plan, channel, limit, used)
     spread = math.sqrt(2.0 * d) * plan.second_gram_multiplier
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=limit), multiplier=plan.second_gram_multiplier)
-    inner, values, damped = _inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
+    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
     return Space(
         metric=metric @ inner,
         values=values / damped,
@@ -151,7 +152,7 @@ def _centred(rows: BoundedRows, d: int, known: Totals) -> tuple[Array, Array]:
     return metric, np.sqrt(centred + length**2)
 
 
-def _inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tuple[Array, Array, Array]:
+def inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tuple[Array, Array, Array]:
     """Return what makes a damped Gram matrix the identity, its eigenvalues in units of damping, and these plus 1."""
     d = gram.shape[-1]
     floor = damping[:, None, None] * np.eye(d) + UNIT_ROWS * noise * metric.swapaxes(1, 2) @ metric
@@ -191,7 +192,8 @@ def level_of(
     """Return where about ``allowed`` of the counted numbers lie above, by noisy counts between edges.
 
     What lies above an edge is lowered by ``margin`` standard deviations of its noise. No number exceeds ``most``. Where
-    all rows are in use, what is not below an edge is above it, so that counts on both sides inform.
+    all rows are in use, what is not below an edge is above it, so that counts on both sides inform. Between
+    edges counts are taken to fall by the same factor from each length to its double.
     """
     lower = edges.T
     open_bins = lower < most[:, None]
@@ -207,7 +209,8 @@ def level_of(
     level, before = lower[trial, place + 1], lower[trial, np.maximum(place, 1)]
     over, under = above[trial, np.maximum(place - 1, 0)], above[trial, place]
     inside = low.any(axis=1) & (place > 0)
-    part = np.where(inside, (over - allowed) / np.where(inside, over - under, 1.0), 1.0)
+    over, under = np.where(inside, over, 2.0 * allowed), np.where(inside, np.maximum(under, _TAIL * allowed), allowed)
+    part = np.log(over / allowed) / np.log(over / under)
     return np.asarray(np.where(inside, before ** (1.0 - part) * level**part, level))
 
 

@@ -9,7 +9,7 @@ from ..data.files import Dialect
 from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap
 from .bounds_file import plain_bounds, read_declared, read_feature_map
-from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, paid
+from .found_bounds import BoundsWays, check_reference, feature_columns, from_table, map_of_reference, paid
 
 if TYPE_CHECKING:
     from ..side_releases.paid_bounds import PaidBounds
@@ -28,6 +28,11 @@ class DeclaredTable:
     dialect: Dialect  # of a text file
     fit_intercept: bool
 
+    @property
+    def feature_map(self) -> FeatureMap | None:
+        """What is declared, where it is more than ranges."""
+        return None if self.declared is None or plain_bounds(self.declared) is not None else self.declared
+
 
 def declared_table(
     data: Path,
@@ -39,16 +44,18 @@ def declared_table(
     dialect: Dialect,
     *,
     fit_intercept: bool,
+    family: str = "gaussian",
 ) -> DeclaredTable:
     """Settle target, columns and bounds; whatever contradicts itself is refused."""
     if ways.reference is not None:
         check_reference(ways.reference, data)
     if formula is None:
-        declared = None if ways.file is None else read_feature_map(ways.file, target)
+        reader = read_declared if family == "binomial" else read_feature_map  # a yes/no target needs no range
+        declared = None if ways.file is None else reader(ways.file, target)
     else:
-        if ways.file is None or ways.share is not None:
+        if ways.file is None:
             raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
-        target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept)
+        target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept, family)
     if target is None:
         raise ParameterError("--target is missing: name the column to predict, or give a --formula.")
     if declared is not None and features is not None:
@@ -61,18 +68,21 @@ def declared_table(
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
             )
-    bounds = _bounds(data, ways, target, columns, declared, dialect)
+    ranged = None if family == "binomial" else target  # a yes/no target needs no range
+    if ways.reference is not None:
+        declared = map_of_reference(ways.reference, ranged, columns)
+    bounds = _bounds(data, ways, ranged, columns, declared, dialect)
     return DeclaredTable(data, target, columns, declared, bounds, unit, dialect, fit_intercept)
 
 
 def _bounds(
-    data: Path, ways: BoundsWays, target: str, columns: list[str], declared: FeatureMap | None, dialect: Dialect
+    data: Path, ways: BoundsWays, target: str | None, columns: list[str], declared: FeatureMap | None, dialect: Dialect
 ) -> "Bounds | PaidBounds | None":
     """Return the bounds by the way that was chosen; None where a feature map holds more than ranges."""
     plain = None if declared is None else plain_bounds(declared)
     if ways.share is not None:
         if declared is not None and plain is None:
-            raise ParameterError("--paid-bounds takes outer limits only from --bounds, no categories and the like.")
+            return paid(ways.share)
         return paid(ways.share, plain, columns)
     if declared is None:
         if ways.reference is not None:
@@ -81,14 +91,16 @@ def _bounds(
     return plain
 
 
-def by_formula(formula: str, bounds: Path, target: str | None, fit_intercept: bool) -> "tuple[str, FeatureMap, bool]":
+def by_formula(
+    formula: str, bounds: Path, target: str | None, fit_intercept: bool, family: str = "gaussian"
+) -> "tuple[str, FeatureMap, bool]":
     """Return target, features and whether to fit an intercept, as a formula says; what clashes is refused."""
-    from ..formula import target_of, translated
+    from ..formula import target_of, translated, with_outcome
 
     named = target_of(formula)
     if target not in (None, named):
         raise ParameterError(f"--target {target!r} is not that of the formula, {named!r}; leave out --target.")
-    made = translated(formula, read_declared(bounds, named))
+    made = translated(formula, with_outcome(family, read_declared(bounds, named)))
     if made.fit_intercept and not fit_intercept:
         raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")
     return made.target, made.feature_map, made.fit_intercept

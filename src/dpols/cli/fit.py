@@ -11,6 +11,7 @@ from . import options as given
 from .console import out as console
 from .constraint_options import parsed_constraints
 from .declared_table import declared_table
+from .family import estimator_of, method_of, summary_of
 from .fit_results import fit_into_files
 from .found_bounds import BoundsWays, check_unit
 from .output import check_output
@@ -75,6 +76,16 @@ def fit(
         str | None, typer.Option(help='Target and features, such as "pay ~ age + I(age**2) + C(region) + age:hours".')
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write (JSON). An existing one is replaced.")],
+    family: Annotated[
+        Literal["gaussian", "binomial", "poisson"],
+        typer.Option(help="What the target is: a number (gaussian), yes or no (binomial), or a count (poisson)."),
+    ] = "gaussian",
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NO,YES", help='The two labels of a yes/no target, such as "no,yes"; without it they are 0 and 1.'
+        ),
+    ] = None,
     method: given.Method = "whitened",
     arithmetic: Annotated[
         Literal["auto", "exact", "float"],
@@ -114,37 +125,39 @@ def fit(
     encoding: given.Encoding = None,
     json: given.Json = False,
 ) -> None:
-    """Fit a private linear regression on a file or a folder of files.
+    """Fit a private regression on a file or a folder of files.
 
     Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
     public knowledge, and only its columns are used; or a share of the budget pays for private bounds. Files are read in
     parts, several times, so they may be far larger than memory; only --unit reads one file as a whole. Everything is
     checked before anything is released, so an error costs no budget. Disk space for the results is reserved first, too.
     """
-    from ..estimators import PrivateLinearRegression
-
     rule = given.parsed_delta(delta, epsilon)
     dialect = Dialect(separator, decimal, encoding)
     check_unit(data, unit, max_rows_per_unit, dialect)
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
-    table = declared_table(data, ways, target, formula, features, unit, dialect, fit_intercept=not no_intercept)
-    model = PrivateLinearRegression(
+    table = declared_table(
+        data, ways, target, formula, features, unit, dialect, fit_intercept=not no_intercept, family=family
+    )
+    model = estimator_of(
+        family,
+        classes,
+        method,
+        inference,
+        parsed_constraints(constraint),
         epsilon=epsilon,
         delta=rule,
         bounds=table.bounds,
-        feature_map=table.declared if table.bounds is None else None,
+        feature_map=table.feature_map,
         fit_intercept=table.fit_intercept,
-        method=method,
         arithmetic=arithmetic,
         accounting=accounting,
         neighbours=neighbours,
-        options=given.parsed_options(given.in_use(method, inference=inference), option),
-        constraints=parsed_constraints(constraint),
+        options=given.parsed_options(method_of(family, method, inference=inference), option),
         bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         count_clipped=count_clipped,
-        inference=inference,
         random_state=random_state,
         ledger=ledger,
     )
@@ -156,7 +169,7 @@ def fit(
     if json:
         typer.echo(model.privacy_report_.to_json())
     else:
-        show_report(model.privacy_report_, None if model.inference_ is None else model.summary())
+        show_report(model.privacy_report_, summary_of(model))
     if problems:
         raise OSError(" ".join(problems))
     if not json:

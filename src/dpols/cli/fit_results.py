@@ -19,13 +19,13 @@ from .progress import pass_bar
 from .report import report_text
 
 if TYPE_CHECKING:
-    from ..estimators import PrivateLinearRegression
+    from ..private_regression import PrivateRegression
 
 
-def fit_into_files(model: "PrivateLinearRegression", table: DeclaredTable, out: Path, report: Path | None) -> list[str]:
+def fit_into_files(model: "PrivateRegression", table: DeclaredTable, out: Path, report: Path | None) -> list[str]:
     """Fit a model and write it, and its report; return what to say where a file could not be written."""
     names = table.columns if table.declared is None else table.declared.names
-    room = room_for(names, pairs=model.inference is not False)
+    room = room_for(names, pairs=getattr(model, "inference", False) is not False)
     with ExitStack() as files:
         model_file = files.enter_context(placed_file(out, room))
         report_file = None if report is None else files.enter_context(placed_file(report, room))
@@ -37,16 +37,16 @@ def fit_into_files(model: "PrivateLinearRegression", table: DeclaredTable, out: 
     return [problem for problem in problems if problem is not None]
 
 
-def _fit(model: "PrivateLinearRegression", table: DeclaredTable) -> None:
+def _fit(model: "PrivateRegression", table: DeclaredTable) -> None:
     data, target = table.data, table.target
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
     with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
-            model.fit(read(data, target, table.columns, progress=progress, **table.dialect.options))
+            model.fit(read(data, target, table.columns, **table.dialect.options), progress=progress)
         else:
-            text = [table.unit, *categories_of(table.declared)]
+            text = [table.unit, *categories_of(table.declared), *([target] if model.family == "binomial" else [])]
             names = [*table.columns, target, table.unit]
-            model.fit(read_with_unit(data, names, table.dialect, text=text), target)
+            model.fit(read_with_unit(data, names, table.dialect, text=text), target, progress=progress)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..data import Bounds, read
 from ..data.arrow import pyarrow
 from ..data.files import Dialect, Stamp, column_types, table_in_memory
-from ..errors import BoundsError, ParameterError
+from ..errors import BoundsError, DataTypeError, ParameterError
 from ..feature_map import CategoricalColumn, FeatureMap
 
 if TYPE_CHECKING:
@@ -91,8 +91,11 @@ def feature_columns(data: Path, target: str, features: str | None, unit: str | N
     return listed
 
 
-def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBounds":
-    """Return bounds to be paid for, within outer limits where a file declares them."""
+def paid(share: float, outer: Bounds | None = None, features: Sequence[str] | None = None) -> "PaidBounds":
+    """Return bounds to be paid for, within outer limits where a file declares them.
+
+    Without features they are those of a feature map.
+    """
     from ..side_releases.paid_bounds import PaidBounds
 
     if not 0.0 < share < 1.0:
@@ -100,11 +103,43 @@ def paid(share: float, outer: Bounds | None, features: Sequence[str]) -> "PaidBo
             f"--paid-bounds {share:g} must lie strictly between 0 and 1: it is a share of the budget, such as 0.1."
         )
     if outer is None:
-        return PaidBounds(features=dict.fromkeys(features), share=share)
+        return PaidBounds(features=None if features is None else dict.fromkeys(features), share=share)
     return PaidBounds(features=outer.features, target=outer.target, share=share)
 
 
-def from_table(path: Path, target: str, features: Sequence[str], dialect: Dialect, *, unsafe: bool) -> Bounds:
+def map_of_reference(path: Path, target: str | None, features: Sequence[str]) -> FeatureMap | None:
+    """Return the ranges and categories of a public table in a file; None where it holds numbers alone."""
+    if path.is_dir():
+        return None
+    file, types = Stamp.of(path), column_types(path)
+    names = [*features, *([] if target is None else [target])]
+    missing = [name for name in names if name not in types]
+    if missing:
+        raise ParameterError(
+            f"--reference-bounds {str(path)!r} has no column {missing[0]!r}; its columns are {list(types)}. Name the "
+            "features to use by --features."
+        )
+    text = [name for name in features if types[name] is not None or not _holds_numbers(file, name)]
+    if not text:
+        return None
+    if target is None:
+        raise ParameterError(
+            f"--reference-bounds {str(path)!r} has categories, which go with a target of numbers; for a yes/no target "
+            "list them in a --bounds file."
+        )
+    table = table_in_memory(file, names, text)
+    return FeatureMap.from_reference(_without_empty(table, text), target=target)
+
+
+def _holds_numbers(file: Stamp, name: str) -> bool:
+    try:
+        table_in_memory(file, [name], ())
+    except DataTypeError:
+        return False
+    return True
+
+
+def from_table(path: Path, target: str | None, features: Sequence[str], dialect: Dialect, *, unsafe: bool) -> Bounds:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
     source: Any = read(path, target, features, **dialect.options)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)

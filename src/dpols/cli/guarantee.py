@@ -144,38 +144,61 @@ def explicit_bounds(
     """Return the bounds that have all constants, with chi = sqrt(d / k); None where their proofs do not hold."""
     from .. import theory
 
-    floor, failure, theta_norm = parameters["floor"], known["failure_probability"], known["theta_norm"]
-    shift = max(0.0, floor - known["lambda_min"])
-    smallest, largest = known["lambda_min"], known["lambda_max"]
-    scale: dict[str, Any] = {"theta_norm": theta_norm, "target_bound": known["target_bound"]}
-    level = theory.no_clipping_level(**scale)
-    rows = theory.suggested_linmix_size(n_features=n_features, failure_probability=failure)
-    steps: dict[str, Any] = {
-        "n_features": n_features,
-        "n_iterations": int(parameters["n_iterations"]),
-        "distortion": math.sqrt(n_features / parameters["sketch_size"]),
-        "noise": parameters["gradient_multiplier"] * level,
-        "failure_probability": failure,
-    }
-    raised: dict[str, Any] = {"smallest": smallest + shift, "largest": largest + shift}
-    joint: dict[str, Any] = {"smallest_joint": known["lambda_min_joint"], "loss": known["loss"]}
-    at_end = _or_none(theory.residual_bound_at, **steps, **scale, **raised, iteration=steps["n_iterations"] - 1)
-    risk = _or_none(theory.risk_bound, **steps, theta_norm=theta_norm, smallest=smallest, largest=largest, shift=shift)
-    best = _or_none(theory.best_linmix, budget, n_features=n_features, failure_probability=failure, **scale, **joint)
+    largest_joint = theory.joint_eigenvalue_bound(
+        smallest=known["lambda_min"], loss=known["loss"], theta_norm=known["theta_norm"]
+    )
     constants = _or_none(theory.theorem_constants, condition_number=parameters["condition_number"])
     return {
+        **_bounds_of_ihm(n_features, known, parameters),
+        **_bounds_of_sketches(budget, n_features, known),
+        "largest_lambda_min_joint": largest_joint,
+        **_fields("constant", constants, ("a0", "a1", "a2", "a3")),
+    }
+
+
+def _bounds_of_ihm(n_features: int, known: dict[str, float], parameters: dict[str, float]) -> dict[str, float | None]:
+    """Return clip level, residuals and risk of IHM, whose noise is that of exact accounting at this clip level."""
+    from .. import theory
+
+    scale: dict[str, Any] = {"theta_norm": known["theta_norm"], "target_bound": known["target_bound"]}
+    level, n_iterations = theory.no_clipping_level(**scale), int(parameters["n_iterations"])
+    smallest, largest = known["lambda_min"], known["lambda_max"]
+    shift = max(0.0, parameters["floor"] - smallest)
+    steps: dict[str, Any] = {
+        "n_features": n_features,
+        "n_iterations": n_iterations,
+        "distortion": math.sqrt(n_features / parameters["sketch_size"]),
+        "noise": parameters["gradient_multiplier"] * level,
+        "failure_probability": known["failure_probability"],
+    }
+    raised: dict[str, Any] = {"smallest": smallest + shift, "largest": largest + shift}
+    spectrum: dict[str, Any] = {"smallest": smallest, "largest": largest, "shift": shift}
+    risk = _or_none(theory.risk_bound, **steps, **spectrum, theta_norm=known["theta_norm"])
+    return {
         "no_clipping_level": level,
-        "residual_bound": at_end,
+        "residual_bound": _or_none(theory.residual_bound_at, **steps, **scale, **raised, iteration=n_iterations - 1),
         **_fields("risk", risk, ("noise", "start", "shrinkage", "total")),
+    }
+
+
+def _bounds_of_sketches(budget: "PrivacyBudget", n_features: int, known: dict[str, float]) -> dict[str, float | None]:
+    """Return what sketches of [X, y] can reach."""
+    from .. import theory
+
+    sizes: dict[str, Any] = {"n_features": n_features, "failure_probability": known["failure_probability"]}
+    names = ("theta_norm", "target_bound", "loss")
+    best = _or_none(
+        theory.best_linmix,
+        budget,
+        **sizes,
+        **{name: known[name] for name in names},
+        smallest_joint=known["lambda_min_joint"],
+    )
+    rows = theory.suggested_linmix_size(**sizes)
+    return {
         **_fields("best_linmix", best, ("floor", "sketch_size", "bound")),
         "sheffet_sketch_size": rows,
-        "sheffet_saturation": theory.sheffet_saturation(
-            n_features=n_features, sketch_size=rows, loss=known["loss"], failure_probability=failure
-        ),
-        "largest_lambda_min_joint": theory.joint_eigenvalue_bound(
-            smallest=smallest, loss=known["loss"], theta_norm=theta_norm
-        ),
-        **_fields("constant", constants, ("a0", "a1", "a2", "a3")),
+        "sheffet_saturation": theory.sheffet_saturation(**sizes, sketch_size=rows, loss=known["loss"]),
     }
 
 

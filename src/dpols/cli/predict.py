@@ -1,8 +1,9 @@
 """``dpols predict``: a saved model's predictions for a table in a file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -18,7 +19,7 @@ from .console import working
 from .output import check_output, write_text
 
 if TYPE_CHECKING:
-    from ..estimators import PrivateLinearRegression
+    from ..private_regression import PrivateRegression
 
 
 def predict(
@@ -41,19 +42,20 @@ def predict(
     """Predict the target for each row of a file or a folder of files.
 
     Columns are found by name. Predictions are clipped to the declared range of the target. Where a transform of the
-    target was fitted, predictions are medians in the target's own units.
+    target was fitted, predictions are medians in the target's own units. For a yes/no target they are labels, with the
+    column probability beside them; for a count they are its mean.
 
     A prediction costs no budget: it reveals no more about the rows that the model was fitted on. But it does reveal
     something about the rows that it is for.
     """
-    from ..estimators import PrivateLinearRegression
+    from ..generalised_estimators import load_any
 
     level = _level(interval, alpha)
-    fitted = PrivateLinearRegression.load(model)
+    fitted = load_any(model)
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
-    if level is not None and fitted.inference_ is None:
+    if level is not None and getattr(fitted, "inference_", None) is None:
         raise ParameterError(f"--interval needs a model that was fitted with --inference, and {str(model)!r} was not.")
     if out.suffix.lower() != ".csv":
         raise ParameterError(f"--out {str(out)!r} must end in .csv, since that is what is written.")
@@ -64,7 +66,6 @@ def predict(
         source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):
         columns = _predicted(fitted, source, level, interval or "observation", raw)
-    fitted.warn_of_missing(columns, interval or "observation")
     write_text(out, _lines(columns))
     console.print(f"{len(columns['prediction'])} predictions saved to {out}", soft_wrap=True)
 
@@ -82,24 +83,42 @@ def _level(interval: str | None, alpha: float | None) -> float | None:
 
 
 def _predicted(
-    fitted: "PrivateLinearRegression",
+    fitted: "PrivateRegression",
     source: FileSource,
     alpha: float | None,
     interval: Literal["observation", "mean"],
     raw: bool,
 ) -> dict[str, Array]:
     """Return predictions for each row, or say that a feature is missing."""
+    from ..estimators import PrivateLinearRegression
+
+    if not isinstance(fitted, PrivateLinearRegression):
+        if raw:
+            raise ParameterError("--raw is for models of --family gaussian; leave it out.")
+        return _columns(source, fitted.columns_of_predictions)
+    columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha, interval=interval, raw=raw))
+    fitted.warn_of_missing(columns, interval)
+    return columns
+
+
+def _columns(source: FileSource, predict: Callable[[Array], dict[str, Array]]) -> dict[str, Array]:
     blocks = []
     for features, _ in source.blocks():
         if not np.isfinite(features).all():
             raise DataError(
                 f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row."
             )
-        blocks.append(fitted.columns_of_predictions(features, alpha, interval=interval, raw=raw))
+        blocks.append(predict(features))
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def _lines(columns: dict[str, Array]) -> Iterator[str]:
     yield ",".join(columns) + "\n"
     for row in zip(*(values.tolist() for values in columns.values()), strict=True):
-        yield ",".join("" if value != value else repr(value) for value in row) + "\n"
+        yield ",".join(_cell(value) for value in row) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return '"{}"'.format(value.replace('"', '""'))
+    return "" if value != value else repr(value)

@@ -29,9 +29,9 @@ def report(
 
     An HTML page needs no other file. JSON is what "dpols verify" checks.
     """
-    from ..estimators import PrivateLinearRegression
+    from ..generalised_estimators import load_any
 
-    fitted = PrivateLinearRegression.load(model)
+    fitted = load_any(model)
     check_report(out, inputs=(model,), option="--out")
     write_text(out, [report_text(out, fitted.privacy_report_)])
     console.print(f"Report saved to {out}", soft_wrap=True)

@@ -228,6 +228,7 @@ class RowMap:
     target_centre: float
     target_scale: float
     n_features: int
+    linked: bool = False  # whether theta gives a linear predictor, which has no units, and not the target itself
 
     @property
     def n_coordinates(self) -> int:
@@ -249,14 +250,15 @@ class RowMap:
         p = self.n_features
         scale = np.ones(p) if self.scale is None else self.scale
         centre = np.zeros(p) if self.centre is None else self.centre
-        per_feature = self.target_scale / (self.row_norm * scale)
+        target_centre, target_scale = (0.0, 1.0) if self.linked else (self.target_centre, self.target_scale)
+        per_feature = target_scale / (self.row_norm * scale)
         matrix = np.zeros((p + 1, self.n_coordinates))
         matrix[:p, :p] = np.diag(per_feature)
         matrix[p, :p] = -per_feature * centre
         if self.intercept is not None:
-            matrix[p, p] = self.target_scale * self.intercept / self.row_norm
+            matrix[p, p] = target_scale * self.intercept / self.row_norm
         offset = np.zeros(p + 1)
-        offset[p] = self.target_centre
+        offset[p] = target_centre
         return matrix, offset
 
 

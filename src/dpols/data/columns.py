@@ -1,6 +1,7 @@
 """Which columns of a table are features and which is the target, and whether they hold numbers."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -54,4 +55,15 @@ def doubles(column: Any) -> Array:
     if library_of(column) == "pyarrow":
         # A safe cast would refuse whole numbers beyond 2^53, and quote them.
         return np.asarray(column.cast("float64", safe=False).to_numpy(zero_copy_only=False))
+    arrow = as_arrow(column)
+    if arrow is not column:
+        return doubles(arrow)
     return np.asarray(column.cast(float).to_numpy(), dtype=np.float64)
+
+
+def as_arrow(rows: Any) -> Any:
+    """Return a table or a column of polars as one of pyarrow, which shares its memory; anything else as it is.
+
+    The threads of polars would compete with those of a pass.
+    """
+    return rows.to_arrow() if library_of(rows) == "polars" and find_spec("pyarrow") is not None else rows

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..families import Response
 from .source import Array
 from .span import Span, count_between
 
@@ -18,6 +19,7 @@ BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
 SQUARE = float(1 << 2 * BITS)
 THETA_BITS = 53 - BITS
+RESIDUAL_BITS = 18  # of residuals from an expected target, in addition to those of targets; they are at most 2
 SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
 _DOWN = 1.0 - 2.0**-50  # more than a few operations on doubles can round up by
 _LIMB = 32
@@ -150,6 +152,49 @@ class FixedPointSpan:
         counts = count_between(lengths * np.abs(residuals * 2.0 ** -(exponent + BITS)), edges)
         return *self._shortened_gradient(lengths, residuals, exponent, limit), counts.astype(np.int64)
 
+    def mean_gradient(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array
+    ) -> tuple[Array, ...]:
+        """Return the shortened gradient with the expected target of a family in place of the linear predictor.
+
+        The predictor is an exact product, the mean function takes it element by element, and residuals are rounded to
+        whole numbers of at most 2^39 in steps of 2^-38: each depends on its row alone.
+        """
+        residuals = self._mean_residuals(theta, exponent, response)
+        return self._shortened_gradient(lengths, residuals, np.array(float(RESIDUAL_BITS)), limit)
+
+    def mean_gradient_and_counts(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the same, and how many products of length and residual lie above each edge but not the next."""
+        residuals, bits = self._mean_residuals(theta, exponent, response), np.array(float(RESIDUAL_BITS))
+        counts = count_between(lengths * np.abs(residuals * 2.0 ** -(bits + BITS)), edges)
+        return *self._shortened_gradient(lengths, residuals, bits, limit), counts.astype(np.int64)
+
+    def sloped_gram(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array, slack: Array
+    ) -> tuple[Array, ...]:
+        """Return for each trial rows.T @ rows in limbs, each row times the root of its slope and within the limit.
+
+        Every row is cut off to whole numbers, which changes its length by at most ``slack``.
+        """
+        root = np.sqrt(response.slope(self._predictors(theta, exponent)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.maximum(limit - slack, 0.0) * _DOWN / self._at_most(lengths)
+        share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
+        return to_limbs(np.stack([self._gram_of_shares(each) for each in share.T]))
+
+    def _predictors(self, theta: Array, exponent: Array) -> Array:
+        """Return x'theta from an exact product, for theta in steps of 2^-exponent."""
+        product: Array = self.rows @ theta.T
+        product *= 2.0 ** -(exponent + BITS)
+        return product
+
+    def _mean_residuals(self, theta: Array, exponent: Array, response: Response) -> Array:
+        """Return residuals from the expected target as whole numbers in steps of 2^-38."""
+        expected = response.expected(self._predictors(theta, exponent))
+        return np.rint(((self.target / ONE)[:, None] - expected) * (ONE * 2.0**RESIDUAL_BITS))
+
     def score_counts(self, lengths: Array, theta: Array, exponent: Array, edges: Array) -> tuple[Array]:
         """Return how many products of length and residual lie above each edge but not the next."""
         residuals = self._whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
@@ -202,8 +247,7 @@ class FixedPointSpan:
 
     def _residuals(self, theta: Array, exponent: Array) -> Array:
         """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
-        product: Array = self.rows @ theta.T
-        product *= 2.0 ** -(exponent + BITS)
+        product = self._predictors(theta, exponent)
         return np.subtract((self.target / ONE)[:, None], product, out=product)
 
 

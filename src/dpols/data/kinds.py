@@ -12,7 +12,7 @@ _KNOWN = (*IN_MEMORY, "pyspark", "dask")
 _LAZY = {"RecordBatchReader", "Dataset", "Scanner", "LazyFrame"}
 _REMEDIES = {
     "pyarrow": "read it into a pyarrow table, or write it to a Parquet file and pass dpols.read(path, target=...)",
-    "polars": "call collect(), or sink_parquet(path) and pass dpols.read(path, target=...)",
+    "polars": "use a newer polars, which reads it in batches, or call collect()",
 }
 
 
@@ -34,11 +34,18 @@ def is_table(rows: Any) -> bool:
 
 def is_stream(rows: Any) -> bool:
     """Return whether an object gives its rows as a stream of record batches, each time it is asked."""
-    return library_of(rows) not in _KNOWN and hasattr(rows, "__arrow_c_stream__")
+    return is_lazy_frame(rows) or (library_of(rows) not in _KNOWN and hasattr(rows, "__arrow_c_stream__"))
+
+
+def is_lazy_frame(rows: Any) -> bool:
+    """Return whether an object is a query of polars that gives its rows in batches."""
+    return library_of(rows) == "polars" and type(rows).__name__ == "LazyFrame" and hasattr(rows, "collect_batches")
 
 
 def refuse_unread(rows: Any) -> None:
     """Refuse rows to predict for that are not in memory."""
+    if is_lazy_frame(rows):
+        raise DataTypeError("X is a lazy frame, but predictions are for rows in memory: pass X.collect().")
     if is_source(rows) or isinstance(rows, str | os.PathLike):
         what = "a path" if isinstance(rows, str | os.PathLike) else f"of type {type(rows).__name__}"
         raise DataTypeError(
@@ -57,7 +64,7 @@ def refuse_one_shot(rows: Any) -> None:
         raise DataTypeError("X is a path; open the file or the folder by dpols.read(path, target=...) and pass that.")
     library = library_of(rows)
     names = {base.__name__ for base in type(rows).__mro__}
-    if hasattr(rows, "__next__") or (library in _REMEDIES and names & _LAZY):
+    if hasattr(rows, "__next__") or (library in _REMEDIES and names & _LAZY and not is_lazy_frame(rows)):
         remedy = _REMEDIES.get(library, "pass an array or a table")
         raise DataTypeError(
             f"X is of type {type(rows).__name__}, which cannot be read several times as a fit does; {remedy}."

@@ -134,7 +134,7 @@ def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     position = {str(name): i for i, name in enumerate(table.columns)}
     wanted = [position[name] for name in names]
     kinds = [table.dtypes.iloc[i] for i in wanted]
-    bad = [name for name, i in zip(names, wanted, strict=True) if not _is_numeric_column(table.iloc[:, i])]
+    bad = [name for name, i in zip(names, wanted, strict=True) if not is_numeric_column(table.iloc[:, i])]
     require_numeric(bad, names)
     whole = wanted == list(range(table.shape[1]))
 
@@ -150,7 +150,7 @@ def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     return read
 
 
-def _is_numeric_column(column: Any) -> bool:
+def is_numeric_column(column: Any) -> bool:
     """Return whether a pandas column holds real numbers or booleans, be it as objects."""
     if getattr(column.dtype, "kind", "O") in "fiub":
         return True

@@ -1,5 +1,6 @@
 """The one door for rows: what X is, and where its target comes from, is decided here."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -7,20 +8,24 @@ import numpy as np
 from ..errors import DataError
 from .arrow_stream import stream_source
 from .engines import ENGINES, engine_source
-from .kinds import is_source, is_stream, is_table, library_of, refuse_one_shot, unquoted
+from .kinds import is_lazy_frame, is_source, is_stream, is_table, library_of, refuse_one_shot, unquoted
 from .memory import ArraySource, real_numbers, table_source
+from .selecting import with_columns
 from .source import Array, RowSource
 
 
-def open_rows(X: Any, y: Any = None, *, with_target: bool = True) -> RowSource:
+def open_rows(X: Any, y: Any = None, *, with_target: bool = True, names: Collection[str] | None = None) -> RowSource:
     """Return the rows of arrays, of a table, of a stream, of an engine's table or of a source.
 
     ``y`` is the targets, the name of their column where ``X`` has named columns, or None where ``X`` is a source, which
-    has its own target. Without a target all columns are features, and the target is 0 in every row.
+    has its own target. Without a target all columns are features, and the target is 0 in every row. Where a table has
+    all columns of ``names``, others are left out.
 
     Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
     """
     refuse_one_shot(X)
+    if names:
+        X = with_columns(X, names, y)
     if is_source(X):
         return _own_target(X, y, with_target)
     if with_target and y is None:
@@ -31,7 +36,7 @@ def open_rows(X: Any, y: Any = None, *, with_target: bool = True) -> RowSource:
     if library_of(X) in ENGINES:
         return _with_rows(engine_source(X, y))
     if is_stream(X):
-        return _with_rows(stream_source(X, y))
+        return _with_rows(stream_source(X, y, names))
     if is_table(X):
         return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y)))
     return _array_source(X, y)
@@ -78,6 +83,8 @@ def target_name(X: Any, y: Any) -> str | None:
 
 def column_names(X: Any) -> list[Any]:
     """Return the names of a table's columns as it has them, which need not be text."""
+    if is_lazy_frame(X):
+        return list(X.collect_schema().names())
     return list(getattr(X, "column_names", getattr(X, "columns", ())))
 
 

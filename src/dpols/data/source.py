@@ -5,6 +5,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from .passes import one_pass
+
 Array = np.ndarray[Any, np.dtype[Any]]
 Block = tuple[Array, Array]  # features and target of some rows
 Kernel = Callable[..., tuple[Array, ...]]
@@ -61,9 +63,11 @@ def add_up(parts: Iterable[tuple[tuple[Array, ...], int]]) -> Total:
     """Add the parts of all blocks in their order, so that threads never change a sum."""
     values: tuple[Array, ...] | None = None
     n_rows = 0
-    for part, count in parts:
-        values = part if values is None else tuple(a + b for a, b in zip(values, part, strict=True))
-        n_rows += count
+    with one_pass() as tell:
+        for part, count in parts:
+            values = part if values is None else tuple(a + b for a, b in zip(values, part, strict=True))
+            n_rows += count
+            tell(count)
     if values is None:
         raise ValueError("a source of rows needs at least one block")
     return Total(values, n_rows)

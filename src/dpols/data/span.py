@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..families import Response
 from .source import Array
 
 _TINY = 1e-250  # keeps quotients finite
@@ -134,6 +135,26 @@ class Span:
         residuals = self.residuals(theta)
         counts = count_between(lengths * np.abs(residuals), edges)
         return self._shortened_gradient(lengths, residuals, limit), counts.astype(np.float64)
+
+    def mean_gradient(self, lengths: Array, theta: Array, response: Response, limit: Array) -> tuple[Array]:
+        """Return the shortened gradient with the expected target of a family in place of the linear predictor."""
+        return (self._shortened_gradient(lengths, self._mean_residuals(theta, response), limit),)
+
+    def mean_gradient_and_counts(
+        self, lengths: Array, theta: Array, response: Response, limit: Array, edges: Array
+    ) -> tuple[Array, ...]:
+        """Return the same, and how many products of length and residual lie above each edge but not the next."""
+        residuals = self._mean_residuals(theta, response)
+        counts = count_between(lengths * np.abs(residuals), edges)
+        return self._shortened_gradient(lengths, residuals, limit), counts.astype(np.float64)
+
+    def sloped_gram(self, lengths: Array, theta: Array, response: Response, limit: Array) -> tuple[Array]:
+        """Return for each trial rows.T @ rows, each row times the root of its slope and shortened to the limit."""
+        share = np.minimum(np.sqrt(response.slope(self.dot(theta))), limit / np.maximum(lengths, _TINY))
+        return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
+
+    def _mean_residuals(self, theta: Array, response: Response) -> Array:
+        return np.asarray(self.target[:, None] - response.expected(self.dot(theta)))
 
     def score_counts(self, lengths: Array, theta: Array, edges: Array) -> tuple[Array]:
         """Return how many products of length and residual lie above each edge but not the next."""

@@ -2,6 +2,7 @@
 
 from . import transforms
 from .columns import CategoricalColumn, NumericColumn
+from .labelled import labelled_files, outcomes
 from .mapping import FeatureMap
 from .source import finite_features, mapped_bounds, mapped_files, mapped_source
 from .terms import Factor
@@ -12,8 +13,10 @@ __all__ = [
     "FeatureMap",
     "NumericColumn",
     "finite_features",
+    "labelled_files",
     "mapped_bounds",
     "mapped_files",
     "mapped_source",
+    "outcomes",
     "transforms",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.columns import doubles, is_numeric
+from ..data.columns import as_arrow, doubles, is_numeric
 from ..data.kinds import library_of
 from ..data.missing import floats, is_missing, unmasked
 from ..data.source import Array
@@ -119,6 +119,7 @@ def _holds_floats(raw: Any) -> bool:
 
 def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
     """Return the code of each cell, computed once for each distinct value."""
+    raw = as_arrow(raw)
     kind = library_of(raw)
     if kind == "pyarrow":
         import pyarrow

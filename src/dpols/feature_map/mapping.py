@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .terms import Output, Term, as_term, factor_from_dict, output_of, term_to_l
 from .transforms import (
     as_transform,
     bare,
+    described,
     interval_of,
     inverse_of_transform,
     label_of,
@@ -51,6 +52,8 @@ class FeatureMap:
         The formula that the terms were read from, for summaries and reports.
     target_transform : str, Power, Standardize, or a list of these, optional
         What is fitted in place of the clipped target, such as its "log". Predictions are in the target's own units.
+    declared_by : str
+        Where the ranges come from, for reports: set by ``from_reference``.
 
     A row's features depend on that row and on what is declared here, never on another row.
 
@@ -71,6 +74,7 @@ class FeatureMap:
     target_name: str | None = None
     formula: str | None = field(default=None, compare=False)  # equal maps may be written in several ways
     target_transform: Any = None
+    declared_by: Literal["declared", "reference"] = "declared"
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not self.columns:
@@ -103,6 +107,24 @@ class FeatureMap:
             raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")
         self._check_target_transform()
         self.bounds()
+
+    @classmethod
+    def from_reference(cls, table: Any, *, target: str, margin: float = 0.1) -> "FeatureMap":
+        """Return the ranges and the categories of a table that is public by the caller's word, such as a census.
+
+        Parameters
+        ----------
+        table : pandas, polars or pyarrow table
+            The reference: never the data that is to be protected, nor a part of it.
+        target : str
+            Name of the target's column.
+        margin : float, default=0.1
+            By how much of its width each range is extended on either side.
+        """
+        from .reference import reference_columns
+
+        columns, interval = reference_columns(table, target, margin)
+        return cls(columns, target=interval, target_name=target, declared_by="reference")
 
     def plus(self, *terms: Any) -> "FeatureMap":
         """Return a map with further terms."""
@@ -139,7 +161,11 @@ class FeatureMap:
     @property
     def fitted_name(self) -> str:
         """What is fitted: the name of the target, within its transform where there is one."""
-        return bare(label_of(self.target_transform, self._target_label))
+        return self.fitted_label(self._target_label)
+
+    def fitted_label(self, name: str) -> str:
+        """Return what is fitted where the target has this name: it, or its transform."""
+        return bare(label_of(self.target_transform, name))
 
     def fitted_target(self, values: Array) -> Array:
         """Return what is fitted in place of targets: these, or the transform of them within their range."""
@@ -204,7 +230,7 @@ class FeatureMap:
         factors = [factor for term in self._terms for factor in term]
         constants = [(factor.origin, *numbers_of(factor.transform or ())) for factor in factors]
         own = numbers_of(self.target_transform)
-        return "data" if read_from_data(*numbers, *constants, self.target, own) else "declared"
+        return "data" if read_from_data(*numbers, *constants, self.target, own) else self.declared_by
 
     def bounds(self, *, x_norm: float | None = None) -> Bounds:
         """Return the bounds of the features and of the target that follow from what is declared.
@@ -223,7 +249,7 @@ class FeatureMap:
         """Return each raw column with what is declared of it."""
         used: dict[str, list[str]] = {}
         for factor in (factor for term in self._terms for factor in term if factor.transform):
-            used.setdefault(factor.column, []).append(bare(label_of(factor.transform, factor.column)))
+            used.setdefault(factor.column, []).append(described(factor.transform, factor.column))
         shown = {name: f"; used as {', '.join(dict.fromkeys(labels))}" for name, labels in used.items()}
         return tuple((name, self.columns[name].describe() + shown.get(name, "")) for name in self.raw_columns)
 
@@ -279,8 +305,8 @@ class FeatureMap:
             fields = mapping(data)
             if set(fields) != _FIELDS:
                 raise ValueError(f"it has the fields {', '.join(sorted(_FIELDS))}")
-            if fields["origin"] not in ("declared", "data"):
-                raise ValueError("its origin is declared or data")
+            if fields["origin"] not in ("declared", "reference", "data"):
+                raise ValueError("its origin is declared, reference or data")
             number = ReadFromData if fields["origin"] == "data" else float
             columns = {name: column_from_dict(column, number) for name, column in mapping(fields["columns"]).items()}
             terms = tuple_of(tuple_of(factor_from_dict))(fields["terms"])
@@ -288,7 +314,8 @@ class FeatureMap:
             name = None if fields["target_name"] is None else text(fields["target_name"])
             formula = None if fields["formula"] is None else text(fields["formula"])
             transform = transform_from_list(fields["target_transform"])
-            return cls(columns, terms, target, name, formula, transform)  # type: ignore[arg-type]
+            by = "reference" if fields["origin"] == "reference" else "declared"
+            return cls(columns, terms, target, name, formula, transform, by)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the feature map is incomplete or malformed: {error}.") from None
 

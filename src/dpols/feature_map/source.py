@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Bounds, FileSource, RowSource, TableSource
+from ..data.arrow_stream import made_stream_source
 from ..data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from ..data.memory import real_numbers
 from ..data.source import Array
@@ -24,7 +25,12 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
             raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
         feature_map.check_target(table.target)
         return mapped_files(feature_map, table)
-    if is_source(table) or is_stream(table) or library_of(table) in ("dask", "pyspark"):
+    if is_stream(table):
+        if isinstance(target, str):
+            feature_map.check_target(target)
+        make = partial(mapped_block, feature_map, target)
+        return made_stream_source(table, target, feature_map.names, make)
+    if is_source(table) or library_of(table) in ("dask", "pyspark"):
         raise DataTypeError(
             f"a feature map cannot be applied to rows of type {type(table).__name__}; pass a table in memory, or write "
             "the rows to Parquet files and pass dpols.read(path, target=...)."

@@ -19,7 +19,7 @@ from ..errors import BoundsError
 from .columns import CategoricalColumn, Column, NumericColumn
 from .mapping import FeatureMap
 from .terms import Factor
-from .transforms import interval_of
+from .transforms import as_transform, interval_of
 
 _ARITHMETIC = ("low", "high", "missing", "transform", "degree", "centre")
 _CATEGORICAL = ("categories", "unknown", "missing", "drop_first", "reference", "case")
@@ -70,7 +70,10 @@ def _target(table: Any) -> tuple[tuple[float, float] | None, str | None, Any]:
     name = table.get("name")
     if name is not None and not isinstance(name, str):
         raise BoundsError("[target] has a name that is no text; it must be the name of the column to predict.")
-    return limits, name, table.get("transform")
+    try:
+        return limits, name, as_transform(table.get("transform"))
+    except BoundsError as error:
+        raise BoundsError(f"[target]: {error}") from None
 
 
 def _column(where: str, table: Any) -> Column:

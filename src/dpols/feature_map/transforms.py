@@ -256,6 +256,14 @@ def label_of(transform: Transform, name: str) -> str:
     return name
 
 
+def described(transform: Transform, name: str) -> str:
+    """Return how a transformed column is written, with the knots of a spline."""
+    label, last = bare(label_of(transform, name)), transform[-1]
+    if not isinstance(last, Spline):
+        return label
+    return f"{label} of degree {last.degree} with knots {', '.join(f'{knot:g}' for knot in last.knots) or 'none'}"
+
+
 def require_invertible(transform: Transform, interval: Interval, name: str) -> None:
     """Refuse a transform of a target from which the target does not follow."""
     for step in transform:

@@ -11,6 +11,7 @@ from ..algorithms.whitened_inference import InferencePlan
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
+from ..families import FamilyName, Response
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..inference.quality import r_squared, residual_variance
@@ -18,12 +19,15 @@ from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
+from ..side_releases.free_advice import advice_on_means, released_means
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
+_LINEAR_ONLY = "No intervals: standard errors and intervals are for linear regression only."
+_MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = {
     "HC1": "if rows are independent; errors may have unequal variances",
     "nonrobust": "if rows are independent and errors have the same variance everywhere",
@@ -76,10 +80,11 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         lines=release_lines(
             (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
         ),
-        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map),
+        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map, prepared.request.family),
         assumed_public=(
             "the number of rows and the column names",
             "the bounds and every parameter of the estimator",
+            *prepared.request.assumed_public,
         ),
         coefficients=tuple(
             Coefficient(name, float(value), stddev)
@@ -91,13 +96,13 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
         void=prepared.request.void,
-        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome)),
+        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome, names)),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
         **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=_notes(outcome, inference),
+        estimate_notes=_notes(outcome, inference, prepared.request.family),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
 
@@ -105,8 +110,9 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
 def _described(prepared: Prepared) -> dict[str, Any]:
     """Return what a fit is of, in public words."""
     request, feature_map = prepared.request, prepared.request.feature_map
+    name = request.target_name or (None if feature_map is None else feature_map.target_name)
     return {
-        "target_name": request.target_name or (None if feature_map is None else feature_map.target_name),
+        "target_name": name if feature_map is None or name is None else feature_map.fitted_label(name),
         "formula": None if feature_map is None else feature_map.formula,
         "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
         "date": datetime.now(UTC).date().isoformat(),
@@ -122,11 +128,12 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
     stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    measure = "squared error" if prepared.request.family == "gaussian" else "deviance"
+    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant", measure)
     if outcome.limits is not None:
         stddevs = [None] * len(stddevs)
-        # What methods know of a finished fit is of the coefficients before they were moved.
-        stddev = np.nan if np.any(outcome.fit.transcript.get(MOVED, False)) else stddev
-    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant")
+        if np.any(outcome.fit.transcript.get(MOVED, False)):
+            verdict = "cannot tell", _MOVED
     return stddevs, verdict, evidence.shortened
 
 
@@ -141,9 +148,11 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     )
 
 
-def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
+def _notes(outcome: Outcome, inference: Inference | None, family: FamilyName) -> tuple[str, ...]:
     if outcome.limits is not None:
         return (NO_INTERVALS,)
+    if family != "gaussian":
+        return (_LINEAR_ONLY,)
     return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference))
 
 
@@ -185,23 +194,34 @@ def _advice_on_shortened(share: float) -> tuple[str, ...]:
     )
 
 
-def _advice(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
+def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple[str, ...]:
     """Return what public and released numbers say of the method and the bounds."""
     why = prepared.method.inconsistent
     method = () if why is None else (f"{prepared.method.name} does not tend to least squares: {why}",)
     room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
     feature_map = prepared.request.feature_map
     categories = {} if feature_map is None else feature_map.categories
-    spread = () if outcome.spread is None else advice_on_spread(outcome.spread, categories)
-    return (*method, *advice_on_room(room), *spread)
+    if outcome.spread is not None:
+        found = advice_on_spread(outcome.spread, categories)
+    else:
+        means = released_means(outcome.fit.transcript, outcome.row_map)
+        found = advice_on_means(means, outcome.row_map, names, categories)
+    return (*method, *advice_on_room(room), *found)
 
 
 def _bounds_text(
-    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None
+    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None, family: FamilyName
 ) -> tuple[tuple[str, str], ...]:
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
         rows += feature_map.describe()
+        if bounds.origin == "paid":
+            found = dict(zip(names, ranges_of(bounds.features), strict=True))
+            rows += [
+                (f"{name}, found", f"[{low:g}, {high:g}]")
+                for name, (low, high) in found.items()
+                if name not in feature_map.categories
+            ]
     elif bounds.features is not None:
         keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
         rows += [
@@ -213,6 +233,10 @@ def _bounds_text(
         low, high = feature_map.target
         fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
         rows[-1] = ("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}] of {fitted}")
+    if family != "gaussian":
+        response = Response.of(family, row_map.target, row_map.target_centre, row_map.target_scale)
+        low, high = response.predictors
+        rows.append(("linear predictor", f"[{low:.4g}, {high:.4g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:

@@ -1,7 +1,7 @@
 """Every public number of a fit, settled before anything is released. What can be refused is refused here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
@@ -87,9 +87,10 @@ def _feature_names(request: Request, source: RowSource) -> list[str]:
 
 
 def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
-    return bounds.row_map(
+    row_map = bounds.row_map(
         n_features=source.n_features, columns=source.columns, fit_intercept=bool(request.fit_intercept)
     )
+    return replace(row_map, linked=request.family != "gaussian")
 
 
 def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:

@@ -1,12 +1,13 @@
 """What a user asks of a fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..algorithms import ALGORITHMS, algorithm, with_intervals
 from ..constraints import Constraints
 from ..data import Bounds
 from ..errors import BoundsError, ParameterError
+from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
@@ -36,6 +37,8 @@ class Request:
     count_clipped: bool = False
     inference: bool = False  # whether to fit by the method that has intervals
     target_name: str | None = None  # the dependent variable, where it has a name
+    family: FamilyName = "gaussian"
+    assumed_public: tuple[str, ...] = ()  # what else the fit takes for public, for its report
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
 
     def __post_init__(self) -> None:
@@ -43,7 +46,11 @@ class Request:
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
         if not isinstance(self.inference, bool):
             raise ParameterError(f"inference={self.inference!r} must be True or False.")
-        algorithm(self.method_in_use)
+        if (family := algorithm(self.method_in_use).family) != self.family:
+            raise ParameterError(
+                f"method={self.method!r} is for outcomes of family {family!r}, and this estimator is for "
+                f"{self.family!r}; there is one estimator for each family."
+            )
         if not isinstance(self.feature_map, FeatureMap | None):
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
@@ -59,8 +66,8 @@ class Request:
         if not algorithm(self.method).takes_constraints:
             names = ", ".join(sorted(name for name, row in ALGORITHMS.items() if row.takes_constraints))
             raise ParameterError(
-                f"method {self.method!r} takes no constraints, as it releases no curvature of the squared error; "
-                f"use one of {names}."
+                f"method {self.method!r} takes no constraints, as it releases no curvature in which to meet them, or "
+                f"is for intervals; use one of {names}."
             )
         if self.inference:
             raise ParameterError(f"inference cannot go with constraints. {NO_INTERVALS} Leave out one of the two.")
@@ -79,9 +86,30 @@ class Request:
 
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
+        return self._for_family(self._declared_bounds())
+
+    def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
+        """Refuse ranges that the family of outcomes does not have."""
+        if self.family == "gaussian":
+            return bounds
+        if self.feature_map is not None and self.feature_map.target_transform:
+            raise BoundsError(
+                f"the target is declared as {self.feature_map.fitted_name}, but only linear models fit a transform of "
+                "the target; leave the transform out, since this model has a link of its own."
+            )
+        if isinstance(bounds, PaidBounds):
+            raise BoundsError("PaidBounds are for linear models; pass dpols.Bounds with ranges that are public.")
+        if self.family == "poisson" and (bounds.target is None or bounds.target[0] < 0.0):
+            raise BoundsError(
+                "counts need a range that starts at 0 or above: pass target=(0, high) to dpols.Bounds, or to the "
+                "feature map, with a high that is public knowledge."
+            )
+        return bounds
+
+    def _declared_bounds(self) -> Bounds | PaidBounds:
         if self.feature_map is not None:
             if isinstance(self.bounds, PaidBounds):
-                raise BoundsError("PaidBounds cannot go with a feature_map, whose ranges are those of the features.")
+                return _paid_within(self.bounds, self.feature_map)
             return mapped_bounds(self.feature_map, self.bounds)
         if self.bounds is None:
             raise BoundsError(
@@ -91,3 +119,12 @@ class Request:
         if not isinstance(self.bounds, Bounds | PaidBounds):
             raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
+
+
+def _paid_within(paid: PaidBounds, feature_map: FeatureMap) -> PaidBounds:
+    """Return bounds to be paid for, within those that a feature map declares; its categories have theirs already."""
+    if paid.features is not None:
+        raise BoundsError("PaidBounds has limits of features, but these come from feature_map; give them there only.")
+    outer = feature_map.bounds()
+    target = paid.target if outer.target is None else outer.target
+    return replace(paid, features=outer.features, target=target, known=tuple(feature_map.categories))

@@ -1,6 +1,6 @@
 """Regressions by formula: translated into a feature map, and fitted as any other."""
 
-from .fit import ols
+from .fit import logit, ols, poisson, with_outcome
 from .translation import Translated, target_of, translated
 
-__all__ = ["Translated", "ols", "target_of", "translated"]
+__all__ = ["Translated", "logit", "ols", "poisson", "target_of", "translated", "with_outcome"]

@@ -1,14 +1,19 @@
 """A private regression by a formula, in one call."""
 
 import os
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from ..data import Bounds, read
 from ..data.kinds import is_source
 from ..errors import ParameterError
 from ..estimators import PrivateLinearRegression
 from ..feature_map import FeatureMap
+from ..generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
+from ..private_regression import PrivateRegression, Progress
 from .translation import translated
+
+Model = TypeVar("Model", bound=PrivateRegression)
 
 
 def ols(
@@ -18,6 +23,7 @@ def ols(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    progress: Progress = None,
     **parameters: Any,
 ) -> PrivateLinearRegression:
     """Fit a private regression that a formula describes, and return it.
@@ -36,6 +42,8 @@ def ols(
         map, which can also declare levels and what stands for empty cells, the columns and the target are used. A
         target that has a range among the features, under its own name, has that one, so that bounds do for formulas
         with different targets; ``target`` is that of others, or only of the ``target_name`` of a feature map.
+    progress : bool or callable, optional
+        Whether to show how far the fit is, as for ``PrivateLinearRegression.fit``.
     **parameters
         Further parameters of ``PrivateLinearRegression``.
 
@@ -48,12 +56,65 @@ def ols(
     >>> model.feature_map_.names, model.coef_.round().tolist()
     (('x', 'c[b]'), [1.0, 5.0])
     """
+    return _fitted(PrivateLinearRegression, formula, data, epsilon, delta, bounds, progress, parameters)
+
+
+def logit(
+    formula: str,
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float | str,
+    bounds: Bounds | FeatureMap,
+    progress: Progress = None,
+    **parameters: Any,
+) -> PrivateLogisticRegression:
+    """Fit a private logistic regression that a formula describes, and return it.
+
+    As ``ols``, for a yes/no outcome: ``classes=("no", "yes")`` declares its labels, and bounds need no range of it.
+
+    >>> import pandas as pd
+    >>> from dpols import Bounds, logit
+    >>> rows = pd.DataFrame({"x": [i % 10 for i in range(20_000)], "hour": [i % 7 for i in range(20_000)]})
+    >>> rows["late"] = ["yes" if x + 2 * h > 10 else "no" for x, h in zip(rows["x"], rows["hour"])]
+    >>> model = logit("late ~ x + hour", rows, epsilon=1, delta=1e-6, random_state=0, classes=("no", "yes"),
+    ...               bounds=Bounds(features={"x": (0, 9), "hour": (0, 6)}))
+    >>> model.predict(rows[["x", "hour"]].head(7)).tolist()
+    ['no', 'no', 'no', 'no', 'yes', 'yes', 'yes']
+    """
+    return _fitted(PrivateLogisticRegression, formula, data, epsilon, delta, bounds, progress, parameters)
+
+
+def poisson(
+    formula: str,
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float | str,
+    bounds: Bounds | FeatureMap,
+    progress: Progress = None,
+    **parameters: Any,
+) -> PrivatePoissonRegressor:
+    """Fit a private Poisson regression that a formula describes, and return it; as ``ols``, for a count."""
+    return _fitted(PrivatePoissonRegressor, formula, data, epsilon, delta, bounds, progress, parameters)
+
+
+def _fitted(
+    estimator: type[Model],
+    formula: str,
+    data: Any,
+    epsilon: float,
+    delta: float | str,
+    bounds: Bounds | FeatureMap,
+    progress: Progress,
+    parameters: dict[str, Any],
+) -> Model:
     clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
     if clash:
         raise ParameterError(f"{clash[0]} follows from the formula; write 0 + ... for a fit without intercept.")
-    made = translated(formula, bounds)
+    made = translated(formula, with_outcome(estimator.family, bounds))
     x_norm = bounds.x_norm if isinstance(bounds, Bounds) else None
-    model = PrivateLinearRegression(
+    model = estimator(
         epsilon,
         delta,
         None if x_norm is None else Bounds(x_norm=x_norm),
@@ -64,7 +125,14 @@ def ols(
     if isinstance(data, str | os.PathLike):
         data = read(data, made.target, made.feature_map.raw_columns)
     if not is_source(data):
-        return model.fit(data, made.target)
+        return model.fit(data, made.target, progress=progress)
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
-    return model.fit(data)
+    return model.fit(data, progress=progress)
+
+
+def with_outcome(family: str, bounds: Bounds | FeatureMap) -> Bounds | FeatureMap:
+    """Return bounds in which a yes/no outcome has the range that its numbers have."""
+    if family != "binomial" or bounds.target is not None or getattr(bounds, "y_abs", None) is not None:
+        return bounds
+    return replace(bounds, target=(0.0, 1.0))

@@ -3,7 +3,7 @@
 It is a second accountant for reproducing published figures and for showing what exact accounting saves. The Renyi
 bounds are never below what `dpols.privacy.epsilon_of` computes exactly; the closed-form bound of a sketch needs many
 rows, and the classical constant of the eigenvalue test an epsilon of at most 1. References: Lev et al.,
-"Near-optimal private linear regression via iterative Hessian mixing" (Proposition 1, proof of Theorem 1); Canonne,
+"Near-optimal private linear regression via iterative Hessian mixing" (Proposition 2, proof of Theorem 1); Canonne,
 Kamath and Steinke (2020) for the conversion from Renyi divergence.
 """
 
@@ -44,7 +44,7 @@ def mixing_epsilon(rows: int, floor: float, delta: float, *, eigenvalue_noise: f
     """Return the paper's eps~ for an eigenvalue test of noise ``eigenvalue_noise`` and a sketch of ``rows`` rows.
 
     Each of the ``parts`` events (test, failed lower bound, sketch, and for IHM the gradients) has delta / parts:
-    Proposition 1 takes three parts, the proof of Theorem 1 four.
+    Proposition 2 takes three parts, the proof of Theorem 1 four.
     """
     share = delta / parts
     return math.sqrt(2.0 * math.log(1.25 / share)) / eigenvalue_noise + mixing_renyi_epsilon(rows, floor, share)

@@ -59,14 +59,16 @@ class EstimateLine:
         return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
-def verdict_of(risk_change: float, stddev: float, against: str = "a constant") -> tuple[str, str]:
-    """Say from a noisy estimate of the change in squared error whether a fit beats predicting ``against``."""
+def verdict_of(
+    risk_change: float, stddev: float, against: str = "a constant", measure: str = "squared error"
+) -> tuple[str, str]:
+    """Say from a noisy estimate of the change in squared error, or in deviance, whether a fit beats ``against``."""
     if not (math.isfinite(risk_change) and math.isfinite(stddev)):
         return "cannot tell", "the released numbers do not determine how good the fit is."
     if risk_change + _CERTAIN * stddev < 0.0:
         return (
             f"better than predicting {against}",
-            f"released numbers put the gain in squared error at {-risk_change / stddev:.1f} noise standard deviations.",
+            f"released numbers put the gain in {measure} at {-risk_change / stddev:.1f} noise standard deviations.",
         )
     if risk_change - _CERTAIN * stddev > 0.0:
         return (

@@ -26,6 +26,7 @@ _NORM = "norm of a row"
 _COUNT_SHARE = 0.02  # of the squared budget
 _BINS = 16  # within the bounds
 _TIGHT = 0.02  # share of values beyond an end from which bounds are called tight
+_MOST = 0.5  # share of values beyond an end from which the bounds are of another unit
 _NEARLY_ALL = 0.98
 _WIDE = 2  # bins that hold nearly all values of a column whose bounds are called wide
 _SURE = 3.0  # standard deviations of noise
@@ -82,7 +83,12 @@ def advice_on_spread(
     for name, interval, counts in zip(spread.names, spread.intervals, spread.counts, strict=True):
         for end, count in (("below the lower", counts[0]), ("above the upper", counts[-1])):
             share = min(count / spread.n_rows, 1.0)
-            if share > _TIGHT + _SURE * noise:
+            if share > _MOST:
+                said.append(
+                    f"about {share:.0%} of the values of {name!r} lie {end} bound and were clipped: the column has "
+                    "another unit than its bounds, such as a fraction for percent, or thousands. Correct the bounds."
+                )
+            elif share > _TIGHT + _SURE * noise:
                 said.append(
                     f"about {share:.1%} (+- {noise:.1%}) of the values of {name!r} lie {end} bound and were clipped: "
                     "the bound is too tight and biases the fit. Widen it, unless the clipping is intended."
@@ -92,7 +98,7 @@ def advice_on_spread(
             low, high = (float(np.linspace(*interval, _BINS + 1)[end]) for end in (place, place + _WIDE))
             said.append(
                 f"nearly all values of {name!r} lie within [{low:g}, {high:g}], a small part of its bounds: they are "
-                "too wide and shrink its coefficient. Narrow them."
+                "too wide, or of another unit, and shrink its coefficient. Check the unit, or narrow them."
             )
     if not said:
         said.append(f"no bound is clearly too tight or too wide, up to noise of {noise:.1%} of the rows.")

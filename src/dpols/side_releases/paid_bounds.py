@@ -73,6 +73,8 @@ class PaidBounds:
         For columns without limits: values beyond this are clipped to it.
     norm : bool, default=True
         Whether to bound the norm of a row by a private quantile, too.
+    known : sequence of str
+        Features whose limits are their bounds, such as columns of categories; set where a feature map is given.
 
     >>> PaidBounds(features={"age": (0, 150), "income": None}, target=(0, 1e9))
     PaidBounds(features={'age': (0.0, 150.0), 'income': None}, target=(0.0, 1000000000.0), share=0.1, keep=0.99)
@@ -85,6 +87,7 @@ class PaidBounds:
     resolution: float = 1e-3
     largest: float = 1e9
     norm: bool = True
+    known: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.features is not None:
@@ -101,7 +104,7 @@ class PaidBounds:
             )
 
     def __repr__(self) -> str:
-        defaults = {"resolution": 1e-3, "largest": 1e9, "norm": True, "features": None, "target": None}
+        defaults = {"resolution": 1e-3, "largest": 1e9, "norm": True, "features": None, "target": None, "known": ()}
         given = [(name, getattr(self, name)) for name in self.__dataclass_fields__]
         shown = [f"{name}={value!r}" for name, value in given if name not in defaults or value != defaults[name]]
         return f"PaidBounds({', '.join(shown)})"
@@ -153,6 +156,8 @@ def release_bounds(
         for pair, each in zip(found, zip(counts, even, tails, strict=True), strict=True)
     )
     given: Any = features if source.columns is None else dict(zip(source.columns, features, strict=True))
+    if source.columns is not None:
+        given |= {name: pair for name, pair in zip(source.columns, limits, strict=False) if name in paid.known}
     bounds = Bounds(features=given, target=target, origin=paid.origin)
     if len(releases) == len(_PARTS):
         norm = _norm(bounds, rows, channel, releases[2].multiplier, tail * n_rows, fit_intercept)

@@ -5,6 +5,7 @@ to replacing one row by the zero row, or all rows of one unit where units have s
 local, never stored.
 """
 
+from .generalised import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram
 from .statistic import Statistic
 from .sums import (
     clipped_gradient,
@@ -39,10 +40,14 @@ __all__ = [
     "gram_and_first_gradient",
     "gram_with_target",
     "length_counts",
+    "mean_gradient",
+    "mean_gradient_and_counts",
     "norm_clipped_gradient",
     "on_grid",
+    "predictor_point",
     "score_counts",
     "score_gram",
+    "sloped_gram",
     "totals",
     "unit_score_gram",
     "whiten",

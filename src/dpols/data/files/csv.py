@@ -124,8 +124,8 @@ def _first_line(file: Stamp, given: Dialect) -> tuple[list[str], int, Dialect]:
         raise DataError(f"{file.path!r} is empty; its first line must name the columns.")
     if len(names) == 1 and (other := re.search("[,;\t|]", names[0])):
         raise DataError(
-            f"{file.path!r} names its columns as {names[0]!r}, which has no {SEPARATORS[dialect.separator or ',']} but "
-            f"{SEPARATORS[other[0]]}; leave out the separator, which the header shows."
+            f"{file.path!r} names its columns as {names[0]!r}, which {SEPARATORS[other[0]]} separates, and not "
+            f"{SEPARATORS[dialect.separator or ',']}; leave out the separator, which the header shows."
         )
     return [name.strip() for name in names], start, dialect
 

@@ -1,0 +1,231 @@
+"""Whitened private descent for generalised linear models: yes/no outcomes and counts.
+
+1. Release how many rows there are, and the sums of targets, rows and their squared lengths. With an intercept, the fit
+   starts at the private base rate: the constant whose mean is the mean target.
+2. Whiten, twice, as the linear method does, and scale so that the curvature at the base rate is one.
+3. Take gradient steps. Each row's gradient v (y - m(x'theta)) is shortened to a length of at most C, which released
+   counts of these lengths choose. No step changes linear predictors by more than a public number.
+4. Where public numbers say that it pays, release the curvature at the point that was reached: the Gram matrix of rows
+   times the root of their slopes. Its inverse root is the last whitening, and the steps go on as Newton's.
+5. Average the points and gradients, close with one step, which needs no release, and keep what noise would not show:
+   where nothing is kept, the fit is the base rate.
+
+All releases are Gaussian, and the ratio of noise to sensitivity is fixed in advance, so the whole budget is one
+Gaussian's. `docs/logistic.md` has reasons and figures.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..data.rows import BoundedRows
+from ..families import FAMILIES, FamilyName, Response
+from ..mechanisms import Channel
+from ..privacy.calibration import gaussian_multiplier
+from ..privacy.paper import concentrated_multiplier
+from ..privacy.releases import GaussianRelease, Release
+from ..randomness import Bits
+from ..statistics import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
+from .base import Evidence, Fit
+from .generalised_path import GeneralisedPath, StepsPlan
+from .options import PlannedFor, steps
+from .whitening import DAMPING, SMALLEST, Space, Totals, inverse_root, release_space, release_totals
+
+# Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
+_TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.06, 0.10, 0.003, 0.015, 0.01, 0.06
+_PAYS = 2.0  # curvature over its noise, from public numbers, from which on it is released
+_WARM = 6 / 16  # of the steps come before it
+_ROW_LIMIT = 5.0  # rows times the root of their slope are shortened to so many root mean squares
+_MISSING = 5.0  # standard deviations by which rows in use are fewer than all, to be believed at the start
+_MANY = 0.05  # share of rows that were shortened
+
+
+@dataclass(frozen=True)
+class GeneralisedPlan(StepsPlan):
+    """Every public number of a run."""
+
+    count_multiplier: float
+    rise_multiplier: float
+
+    @property
+    def passes(self) -> int:
+        """How often rows in memory are read."""
+        return self.n_iterations + 6 + 2 * (self.sloped_multiplier is not None)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Everything that a run releases, in order."""
+        return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        return tuple(name for _, name in self._listed())
+
+    def _listed(self) -> list[tuple[float, str]]:
+        gradients = [(self.gradient_multiplier, "sum of shortened whitened gradients")] * self.n_iterations
+        sloped = self.sloped_multiplier
+        return [
+            (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
+            (self.gram_multiplier, "X'X of shortened rows"),
+            (self.length_multiplier, "counts of whitened lengths"),
+            (self.second_gram_multiplier, "X'X of shortened whitened rows"),
+            *gradients[: self.warm_up],
+            (self.count_multiplier, "counts of lengths of whitened gradients"),
+            *gradients[self.warm_up : self.turn],
+            *([] if sloped is None else [(sloped, "curvature: X'WX of shortened whitened rows")]),
+            *gradients[self.turn : self.turn + 1],
+            (self.rise_multiplier, "counts of lengths of whitened gradients, later"),
+            *gradients[self.turn + 1 :],
+        ]
+
+
+def plan(given: PlannedFor, family: FamilyName, *, n_iterations: int = 16) -> GeneralisedPlan:
+    """Choose every number of a run from public ones.
+
+    Parameters
+    ----------
+    given : PlannedFor
+        What the plan is for. Accounting "exact" or "paper":
+        Exact, or by zero-concentrated differential privacy, as the paper does for gradient descent.
+    family : str
+        The family of outcomes.
+    n_iterations : int
+        Number of gradient steps, each with a pass over the data, at least 4. Fewer are faster.
+    """
+    budget, count = given.budget, steps("n_iterations", n_iterations, least=4)
+    noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
+    sloped = noise / math.sqrt(_SLOPED)
+    # About the curvature over the noise of its release.
+    sight = given.n_rows / (4.0 * sloped * given.n_features * math.sqrt(2.0 * given.n_features))
+    pays = sight > _PAYS
+    rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE - _SLOPED * pays
+    warm_up = max(1, round(3 / 16 * count))
+    return GeneralisedPlan(
+        **vars(given),
+        family=family,
+        n_iterations=count,
+        warm_up=warm_up,
+        turn=max(warm_up, round(_WARM * count)) if pays else count // 2,
+        noise=noise,
+        totals_multiplier=noise / math.sqrt(_TOTALS),
+        gram_multiplier=noise / math.sqrt(_GRAM),
+        second_gram_multiplier=noise / math.sqrt(_SECOND_GRAM),
+        length_multiplier=noise / math.sqrt(_LENGTHS),
+        sloped_multiplier=sloped if pays else None,
+        count_multiplier=noise / math.sqrt(_COUNTS),
+        rise_multiplier=noise / math.sqrt(_RISE),
+        gradient_multiplier=noise * math.sqrt(count / rest),
+    )
+
+
+def plan_logistic(given: PlannedFor, *, n_iterations: int = 16) -> GeneralisedPlan:
+    """Plan a fit of yes/no outcomes, with so many gradient steps, at least 4."""
+    return plan(given, "binomial", n_iterations=n_iterations)
+
+
+def plan_poisson(given: PlannedFor, *, n_iterations: int = 16) -> GeneralisedPlan:
+    """Plan a fit of counts, with so many gradient steps, at least 4."""
+    return plan(given, "poisson", n_iterations=n_iterations)
+
+
+def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
+    """Follow the plan, once for each stream of bits."""
+    rows, channel = rows.rounded_once(), Channel(bits)
+    row_map = rows.row_map
+    response = Response.of(plan.family, row_map.target, row_map.target_centre, row_map.target_scale)
+    known = release_totals(rows, plan, channel)
+    space = release_space(rows, plan, channel, known)
+    path = _start(plan, response, known, space, row_map.constant)
+    _descend(rows, plan, channel, path, range(plan.turn))
+    if plan.sloped_multiplier is not None:
+        path = _sloped(rows, plan, channel, path)
+    _descend(rows, plan, channel, path, range(plan.turn, plan.n_iterations))
+    return path.close(channel.releases)
+
+
+def evidence(plan: GeneralisedPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
+    """Judge one trial's fit by its own releases, against its own base rate, or against zero without an intercept.
+
+    The deviance is taken for the quadratic that the closing gradient and the released curvature make.
+    """
+    of = {name: values[trial] for name, values in fit.transcript.items()}
+    outer = of["metric"] @ of["kept"]
+    covariance = (outer * of["noise_variance"]) @ outer.T
+    inside = of["rest"] @ of["kept"] @ of["closing"]
+    gain = float(inside @ of["moment"]) - float(np.diag(of["rest"] @ of["kept"]) @ of["shared_variance"])
+    change = float(of["curvature"] @ inside**2) - 2.0 * gain
+    arm = of["inner"] @ inside
+    variance = 4.0 * float(of["moment_variance"] @ inside**2) + float(of["gram_noise"] * (arm @ arm)) ** 2
+    # A fit gains from chance alone, too: a chi-square of as many degrees of freedom, times the dispersion.
+    slopes, dispersion = plan.n_features - (constant is not None), float(of["dispersion"])
+    change, variance = change + slopes * dispersion, variance + 2.0 * slopes * dispersion**2
+    shortened = float(of["shortened"])
+    return Evidence(covariance, change, math.sqrt(variance), shortened, shortened > _MANY)
+
+
+def _start(
+    plan: GeneralisedPlan, response: Response, known: Totals, space: Space, constant: float | None
+) -> GeneralisedPath:
+    """Return the start of the path: the base rate, in coordinates where the curvature there is one."""
+    family = FAMILIES[plan.family]
+    predictor = np.zeros(len(known.used))
+    base = np.zeros((len(known.used), plan.n_features))
+    if constant is not None:
+        unsure = response.scale * 0.5 * known.noise  # a standard deviation of the mean outcome
+        highest = response.high - unsure
+        # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
+        missing, noise = plan.n_rows - known.used, known.noise * known.used
+        used = np.where(missing > _MISSING * noise, known.used, float(plan.n_rows))
+        target = np.clip(known.target * known.used / used, -1.0, 1.0)
+        mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
+        predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)
+        base[:, -1] = predictor / constant
+    slope = response.slope(predictor)
+    careful = np.minimum(family.headroom * slope, np.maximum(response.steepest, slope)) / slope
+    scaled = replace(
+        space,
+        metric=space.metric / np.sqrt(slope)[:, None, None],
+        rms=space.rms / np.sqrt(slope),
+    )
+    return GeneralisedPath(plan, response, known, scaled, base, constant, slope, careful)
+
+
+def _descend(rows: BoundedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath, which: range) -> None:
+    white = whiten(rows, path.space.metric)
+    for step in which:
+        theta = path.at(predictor_point(rows, path.theta))
+        multiplier = {plan.warm_up - 1: plan.count_multiplier, plan.turn: plan.rise_multiplier}.get(step)
+        if multiplier is None:
+            exact = mean_gradient(white, theta, path.response, limit=path.limit)
+            path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
+            continue
+        exact, exact_counts = mean_gradient_and_counts(white, theta, path.response, limit=path.limit, edges=path.edges)
+        path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
+        path.choose(channel.gaussian(exact_counts, multiplier=multiplier), multiplier)
+
+
+def _sloped(rows: BoundedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath) -> GeneralisedPath:
+    """Release the curvature at the point that was reached, and go on in coordinates where it is one."""
+    assert plan.sloped_multiplier is not None
+    space, d = path.space, plan.n_features
+    theta = path.at(predictor_point(rows, path.theta))
+    white = whiten(rows, space.metric)
+    limit = np.maximum(_ROW_LIMIT * np.sqrt(path.slope) * space.rms, SMALLEST)
+    spread = math.sqrt(2.0 * d) * plan.sloped_multiplier
+    exact = sloped_gram(white, theta, path.response, limit=limit)
+    gram = channel.symmetric_gaussian(exact, multiplier=plan.sloped_multiplier)
+    inner, values, damped = inverse_root(gram, space.metric, DAMPING * spread * limit**2, plan.noise)
+    new = replace(
+        space,
+        metric=space.metric @ inner,
+        values=values / damped,
+        curvature=np.maximum(values, 0.0) / damped,
+        rms=np.sqrt(np.maximum((inner**2).sum(axis=(1, 2)), 1e-12) / path.known.used / path.slope),
+        inner=inner,
+        gram_noise=plan.sloped_multiplier * limit**2,
+        row_limits=np.concatenate((space.row_limits, limit[:, None]), axis=1),
+    )
+    return path.inside(new)

@@ -1,0 +1,200 @@
+"""The path of a generalised linear model: its steps, how it is closed, and its mean prediction."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..families import FAMILIES, FamilyName, Response
+from ..privacy.releases import Release
+from .base import Array, Fit
+from .closing import STEP, Gate, beside_constant, kept, responses
+from .path import Path
+from .whitening import Space, Totals, WhiteningPlan
+
+_LONGEST = 0.6  # root mean square by which a step changes linear predictors
+_GATE = Gate(0.2, 2e-3, 1.2)
+# Of shortened gradients on the mean target, in units of the norm of the noise on a gradient of limit 1.
+_PULL = {"binomial": 5.0, "poisson": 4.0}
+_CERTAIN = 9.0  # squared standard deviations by which gradients contradict the totals
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class StepsPlan(WhiteningPlan):
+    """The public numbers of the steps."""
+
+    family: FamilyName
+    n_iterations: int
+    warm_up: int  # gradients before their limit is chosen
+    turn: int  # gradients before the curvature is released, or before the limit may rise
+    sloped_multiplier: float | None  # of the curvature; None where it is not released
+    gradient_multiplier: float
+
+
+class GeneralisedPath(Path):
+    """The path, what is chosen on it, and how it is closed."""
+
+    def __init__(
+        self,
+        plan: StepsPlan,
+        response: Response,
+        known: Totals,
+        space: Space,
+        base: Array,
+        constant: float | None,
+        slope: Array,
+        careful: Array,
+    ) -> None:
+        super().__init__(plan, space, base, known.target_rms * space.rms)
+        self.plan, self.response, self.known, self.constant = plan, response, known, constant
+        self.slope, self.careful = slope, careful  # at the base rate; how many times that is allowed for
+        family = FAMILIES[response.family]
+        event = family.event(response.mean(base[:, -1] * (constant or 0.0))) / response.scale
+        self.floor = family.whole_rows * space.rms * np.clip(event, known.target_rms, 2.0)
+        self.limit = np.maximum(self.limit, self.floor)
+        self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
+        self.first = space  # in which the second Gram matrix was released
+        self.to_first = np.eye(plan.n_features) + 0.0 * space.metric  # coordinates in which rows are the same in all
+
+    def inside(self, space: Space) -> "GeneralisedPath":
+        """Return the same path in coordinates of its own, from the point that was reached."""
+        new = GeneralisedPath(
+            self.plan, self.response, self.known, space, self.base, self.constant, self.slope, np.ones_like(self.slope)
+        )
+        new.at(self.theta)
+        new.first, new.to_first = self.first, space.inner
+        new.limit = np.maximum(new.floor, self.limit * space.rms / self.space.rms)
+        new.points, new.gradients, new.limits = list(self.points), list(self.gradients), list(self.limits)
+        new.start = np.full(len(self.base), self.plan.turn)
+        return new
+
+    def move(self, gradient: Array) -> None:
+        """Take a step along a released gradient, shorter where it would change linear predictors by too much."""
+        self.points.append(self.point)
+        self.gradients.append(gradient)
+        self.limits.append(self.limit)
+        self.point = self.point + self._within_reach(STEP * gradient / self.careful[:, None])
+
+    def _within_reach(self, step: Array) -> Array:
+        change = np.einsum("tij,tj->ti", self.to_first, step)
+        size = np.sqrt(np.square(change).sum(axis=1) / (self.known.used * self.slope))
+        return np.asarray(step * np.minimum(1.0, _LONGEST / np.maximum(size, 1e-300))[:, None])
+
+    def largest_residual(self) -> Array:
+        """Return how large a residual can be: target and expected target have absolute value at most 1."""
+        return np.full(len(self.base), 2.0)
+
+    def choose(self, counts: Array, multiplier: float) -> None:
+        """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
+        mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
+        self.counts, self.count_multiplier = counts, multiplier
+        if len(self.points) == self.plan.warm_up:
+            level = self.first_level(counts, multiplier, self.known.used, mu)
+            self.limit = np.maximum(level, self.floor)
+            return
+        level = self.level(counts, multiplier, 3.0, self.known.used, mu)
+        self.start = np.where(level > self.limit, self.plan.turn + 1, self.start)
+        self.limit = np.maximum(self.limit, level)
+
+    def close(self, releases: tuple[Release, ...]) -> Fit:
+        """Average, take the closing step, and keep what noise would not show."""
+        plan, space, used = self.plan, self.space, self.known.used
+        step = np.arange(plan.n_iterations)
+        weights = np.where(step >= self.start[:, None], step + 1.0, 0.0)
+        weights /= weights.sum(axis=1, keepdims=True)
+        point = np.einsum("ts,std->td", weights, np.array(self.points))
+        gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
+        limits = np.array(self.limits)
+        variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
+        closed = point + self._within_reach(gradient)
+        rest, keep = self._kept(weights, variances, closed)
+        to_point, to_moment = responses(weights, space.curvature, space.curvature)
+        transcript = {
+            "metric": space.metric,
+            "inner": space.inner,
+            "curvature": space.curvature,
+            "gram_noise": space.gram_noise,
+            "row_limits": space.row_limits,
+            "base": self.base,
+            "used": used,
+            "limits": limits.T,
+            "shortened": self._shortened(),
+            "dispersion": self.known.target_rms**2 / self.slope,
+            "closing": closed,
+            "kept": keep,
+            "rest": rest,
+            "moment": gradient + space.curvature * point,
+            "noise_variance": (variances * to_point**2).sum(axis=0),
+            "shared_variance": (variances * to_point * to_moment).sum(axis=0),
+            "moment_variance": (variances * to_moment**2).sum(axis=0),
+        }
+        theta = self.theta_at(np.einsum("tij,tj->ti", keep, closed))
+        if self.constant is not None:
+            outer = space.metric @ keep
+            covariance = (outer * transcript["noise_variance"][:, None, :]) @ outer.swapaxes(1, 2)
+            theta[:, -1] += self._off_base_rate(theta, covariance) / self.constant
+        return Fit(theta, releases, transcript)
+
+    def _off_base_rate(self, theta: Array, covariance: Array) -> Array:
+        """Return what to add to linear predictors, so that the mean prediction is what the totals say, up to noise.
+
+        The totals know the mean outcome better than the gradients where rows are few. Predictors are taken for normal
+        in this, so where gradients are certain, their word counts.
+        """
+        known, response, constant = self.known, self.response, self.constant
+        assert constant is not None
+        slopes = theta[:, :-1]
+        means = np.column_stack((known.noisy_features[:, :-1], np.full(len(theta), constant)))
+        centre = (theta * means).sum(axis=1)
+        spread = self._spread(theta)
+        wanted = response.expected(self.base[:, -1] * constant)
+        low, high = (np.full(len(theta), end) for end in response.predictors)
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            above = response.expected(middle[:, None] + spread[:, None] * _NODES) @ _WEIGHTS > wanted
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        gap = centre - 0.5 * (low + high)
+        # Gradients that were shortened, too, pull the constant towards typical rows.
+        mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
+        pull = _PULL[self.plan.family] * math.sqrt(self.plan.n_features) / (mu * known.used * self.slope)
+        noise = np.einsum("ti,tij,tj->t", means, covariance, means) + pull**2
+        prior = np.square(known.noise) * (np.square(0.5 / self.slope) + np.square(slopes).sum(axis=1))
+        signal = np.maximum(gap**2 - _CERTAIN * noise, 0.0) + prior
+        return np.asarray(-gap * noise / (signal + noise))
+
+    def _kept(self, weights: Array, variances: Array, closed: Array) -> tuple[Array, Array]:
+        """Return the projection beside the constant, and what maps the closing point to what is kept of it."""
+        plan, space, response = self.plan, self.space, self.response
+        constant = 0.0 if self.constant is None else self.base[:, -1] * self.constant
+        mean = response.mean(np.asarray(constant) + np.zeros(len(closed)))
+        scale = self.known.used * FAMILIES[response.family].null_deviance(mean) / response.scale
+        multiplier = plan.second_gram_multiplier if plan.sloped_multiplier is None else plan.sloped_multiplier
+        sight = plan.n_rows / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
+        rest = beside_constant(space) if self.constant is not None else np.eye(plan.n_features) + 0.0 * space.metric
+        # Noise that drives predictors apart makes the mean function flat, so that more of it stays.
+        spread = self._spread(self.theta_at(closed))
+        centre = np.zeros(len(closed)) + constant
+        flat = response.slope(centre[:, None] + spread[:, None] * _NODES) @ _WEIGHTS / response.slope(centre)
+        lower = replace(space, values=space.values * np.minimum(flat, 1.0)[:, None])
+        return rest, kept(lower, weights, variances, closed, scale, rest, _GATE, sight)
+
+    def _spread(self, theta: Array) -> Array:
+        """Return about the standard deviation of the linear predictors over rows."""
+        inside = np.linalg.solve(self.first.metric, self._centred(theta)[:, :, None])[:, :, 0]
+        return np.asarray(np.sqrt((self.first.curvature * inside**2).sum(axis=1) / (self.slope * self.known.used)))
+
+    def _centred(self, theta: Array) -> Array:
+        """Return theta with the intercept at which the mean predictor is zero."""
+        if self.constant is None:
+            return theta
+        mean = (theta[:, :-1] * self.known.noisy_features[:, :-1]).sum(axis=1)
+        return np.column_stack((theta[:, :-1], -mean / self.constant))
+
+    def _shortened(self) -> Array:
+        """Return about which share of rows had a gradient above the last limit, less what noise may explain."""
+        above = self.limit[:, None] <= self.edges.T
+        noise = 2.0 * self.count_multiplier * np.sqrt(above.sum(axis=1))
+        found = np.where(above, self.counts, 0.0).sum(axis=1) - noise
+        return np.asarray(np.clip(found / self.known.used, 0.0, 1.0))

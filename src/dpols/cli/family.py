@@ -1,0 +1,56 @@
+"""The estimator of a family of outcomes, as options name it."""
+
+from typing import Any
+
+from ..constraints import Constraints
+from ..errors import ParameterError
+from ..estimators import PrivateLinearRegression
+from ..generalised_estimators import ESTIMATORS, METHODS, PrivateLogisticRegression
+from ..inference.summary import Summary
+from ..private_regression import PrivateRegression
+from .options import in_use
+
+_DEFAULT = "whitened"
+
+
+def method_of(family: str, method: str, *, inference: bool) -> str:
+    """Return the method that fits; families other than the normal one have one each."""
+    return in_use(method, inference=inference) if family == "gaussian" else METHODS[family]
+
+
+def estimator_of(
+    family: str,
+    classes: str | None,
+    method: str,
+    inference: bool,
+    constraints: Constraints | None,
+    **parameters: Any,
+) -> PrivateRegression:
+    """Return the estimator of a family; options that it does not have are refused."""
+    if family != "binomial" and classes is not None:
+        raise ParameterError("--classes goes with --family binomial.")
+    if family == "gaussian":
+        return PrivateLinearRegression(**parameters, method=method, inference=inference, constraints=constraints)
+    if method != _DEFAULT:
+        raise ParameterError(f"--method {method} is for --family gaussian; leave it out.")
+    if constraints is not None:
+        raise ParameterError("--constraint is for --family gaussian; leave it out.")
+    if inference:
+        raise ParameterError("--inference is for --family gaussian; leave it out.")
+    if family == "binomial":
+        return PrivateLogisticRegression(**parameters, classes=_labels(classes))
+    return ESTIMATORS[family](**parameters)
+
+
+def summary_of(model: PrivateRegression) -> Summary | None:
+    """Return estimates with intervals, where a model has any."""
+    return model.summary() if isinstance(model, PrivateLinearRegression) and model.inference_ is not None else None
+
+
+def _labels(classes: str | None) -> tuple[Any, ...]:
+    if classes is None:
+        return 0, 1
+    labels = [label.strip() for label in classes.split(",")]
+    if len(labels) != 2 or not all(labels):
+        raise ParameterError(f"--classes {classes!r} must be two labels with a comma between them, such as no,yes.")
+    return tuple(labels)

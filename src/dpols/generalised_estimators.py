@@ -1,0 +1,377 @@
+"""Scikit-learn estimators for yes/no outcomes and for counts, on the path that all families share."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from .algorithms import GENERALISED
+from .data import Bounds, FileSource, RowSource
+from .data.opening import targets_to_score
+from .data.units import without_column
+from .errors import BoundsError, DataError, ModelFileError
+from .estimators import PrivateLinearRegression
+from .families import FAMILIES, predictor_range
+from .feature_map import FeatureMap, labelled_files, outcomes
+from .fitting import Request
+from .fitting.surroundings import warn_user
+from .labels import FOUND, as_numbers, column_of, declared_labels, found_labels
+from .ledger import BudgetLedger
+from .linalg import Array
+from .private_regression import SCORE_IS_EXACT, PrivateRegression
+from .storage.model_file import read_model
+
+_YES_OR_NO = (0.0, 1.0)
+
+
+class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
+    """Logistic regression of a yes/no outcome with a differential privacy guarantee.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed. Required.
+    delta : float or str
+        Probability with which the loss may be larger; a number well below 1 / n, or a rule of the public number of
+        rows such as ``"1/n^2"``. Required.
+    bounds : Bounds
+        Publicly known ranges of the features. Never read from the data. Required, unless ``feature_map`` is given. The
+        outcome needs no range.
+    feature_map : FeatureMap, optional
+        How raw columns become features by public knowledge alone.
+    classes : (no, yes), optional
+        The two labels of the outcome; the second is the one whose probability is modelled. Labels that are not declared
+        are found in y, which takes them for public, and the report says so. Rows in files and on clusters have the
+        labels 0 and 1 unless others are declared.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    arithmetic : "auto", "exact" or "float", default="auto"
+        Arithmetic of the run, as in PrivateLinearRegression.
+    accounting : "exact" or "paper", default="exact"
+        How the noise is calibrated: jointly and exactly, or by zero-concentrated differential privacy.
+    neighbours : "zero-out" or "replace-one", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart.
+    options : mapping, optional
+        ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data.
+    bad_rows : "raise" or "zero", default="raise"
+        What to do with rows that are not finite, or whose label is not declared: refuse them, or count each as a row
+        of zeros without a word.
+    unit : str or int, optional
+        The column that says to whom a row belongs, where someone has several rows.
+    max_rows_per_unit : int, optional
+        How many rows of each unit are used, the first ones.
+    count_clipped : bool, default=False
+        Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
+    random_state : int, RandomState, Generator or None, default=None
+        For tests and reproduction only: a seeded fit is not private, and its report says so.
+    ledger : BudgetLedger, path or None, default=None
+        Ledger that every fit is charged to before it touches the data.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The labels: no, then yes.
+    coef_ : array of shape (1, n_features)
+        Released coefficients: by how much the log-odds of a yes grow with a feature.
+    intercept_ : array of shape (1,)
+        Released intercept; 0 where none was fitted.
+    n_features_in_ : int
+        Number of features; with a feature map, of its raw columns.
+    feature_names_in_ : array of str
+        Names of the features, where the data had any; with a feature map, of its raw columns.
+    feature_map_ : FeatureMap or None
+        The feature map of the fit.
+    target_range_ : (float, float)
+        The numbers that stand for no and yes.
+    privacy_report_ : PrivacyReport
+        What was asked, spent, released and assumed.
+    ledger_entry_ : Entry or None
+        What the ledger was charged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpols import Bounds, PrivateLogisticRegression
+    >>> x = np.linspace(-1, 1, 20_000)[:, None]
+    >>> y = np.where(np.sin(np.arange(20_000)) < 2 * x[:, 0], "yes", "no")
+    >>> model = PrivateLogisticRegression(
+    ...     epsilon=1.0, delta=1e-6, bounds=Bounds(features=[(-1, 1)]), classes=("no", "yes"), random_state=0
+    ... )
+    >>> model.fit(x, y).predict([[-0.8], [0.8]]).tolist()
+    ['no', 'yes']
+    """
+
+    family = "binomial"
+    method = "logistic"
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | str | None = None,
+        bounds: Bounds | None = None,
+        *,
+        feature_map: FeatureMap | None = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        arithmetic: Literal["auto", "exact", "float"] = "auto",
+        accounting: Literal["exact", "paper"] = "exact",
+        neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+        options: Mapping[str, Any] | None = None,
+        bad_rows: Literal["raise", "zero"] = "raise",
+        unit: str | int | None = None,
+        max_rows_per_unit: int | None = None,
+        count_clipped: bool = False,
+        random_state: Any = None,
+        ledger: BudgetLedger | str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.feature_map = feature_map
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.arithmetic = arithmetic
+        self.accounting = accounting
+        self.neighbours = neighbours
+        self.options = options
+        self.bad_rows = bad_rows
+        self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
+        self.count_clipped = count_clipped
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the log-odds of a yes for each row, within the public limits of the fit."""
+        return np.asarray(np.clip(self._predictors(X), *predictor_range(self.family, 1.0)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return for each row the probabilities of no and of yes."""
+        yes = FAMILIES[self.family].mean(self.decision_function(X))
+        return np.column_stack((1.0 - yes, yes))
+
+    def predict(self, X: Any) -> Array:
+        """Return the more likely label of each row."""
+        likely = (self.decision_function(X) > 0.0).astype(int)
+        return np.asarray(self.classes_[likely])
+
+    def columns_of_predictions(self, features: Array) -> dict[str, Array]:
+        """Return label and probability of a yes for rows of features, one column for each coefficient."""
+        predictors = np.clip(features @ self.coef_[0] + self.intercept_[0], *predictor_range(self.family, 1.0))
+        labels = self.classes_[(predictors > 0.0).astype(int)]
+        return {"prediction": labels, "probability": FAMILIES[self.family].mean(predictors)}
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of labels that are predicted. It is not private: it is computed without noise or charge."""
+        warn_user(SCORE_IS_EXACT)
+        return float(super().score(X, y, sample_weight))
+
+    def _outcomes(self, X: Any, y: Any) -> tuple[Any, Any]:
+        labels = declared_labels(self.classes)
+        values = column_of(X, y) if isinstance(y, str) else y
+        if values is None:  # in files, in streams or on clusters
+            self.classes_, self._found = np.array([0, 1]) if labels is None else labels, False
+            rising = self.classes_.dtype.kind in "iuf" and self.classes_[0] < self.classes_[1]
+            if isinstance(X, FileSource) or rising:
+                labelled = isinstance(X, FileSource) and labels is not None
+                self._range = _YES_OR_NO if labelled else (float(self.classes_[0]), float(self.classes_[1]))
+                return X, y
+            raise DataError(
+                f"classes={self.classes!r} must be two rising numbers for rows of type {type(X).__name__}; encode the "
+                "outcome so, or pass a table in memory or dpols.read(path, target=...)."
+            )
+        if isinstance(y, str) and labels is not None:
+            self.classes_, self._found, self._range = labels, False, _YES_OR_NO
+            return without_column(X, y), outcomes(y, labels.tolist(), X)
+        X = without_column(X, y) if isinstance(y, str) else X
+        values = column_or_1d(values, warn=True)
+        self.classes_, self._found = (found_labels(values), True) if labels is None else (labels, False)
+        self._range = _YES_OR_NO
+        return X, as_numbers(values, self.classes_)
+
+    def _open(self, X: Any, y: Any) -> RowSource:
+        if isinstance(X, FileSource) and X.target is not None and self.classes is not None:
+            return labelled_files(X, self.feature_map, self.classes_.tolist())
+        return super()._open(X, y)
+
+    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
+        """Ask for outcomes between 0 and 1, or between the numbers that stand for the labels on a cluster."""
+        request = super()._request(groups, dependent)
+        found, target = (FOUND,) if self.__dict__.pop("_found") else (), self.__dict__.pop("_range")
+        if request.feature_map is not None:
+            return replace(request, assumed_public=found, feature_map=replace(request.feature_map, target=target))
+        bounds = request.bounds
+        if isinstance(bounds, Bounds):
+            if bounds.y_abs is not None or bounds.target not in (None, _YES_OR_NO):
+                raise BoundsError(
+                    f"bounds={bounds!r} have a range of the target, which a yes/no outcome does not need; leave it out."
+                )
+            bounds = replace(bounds, target=target)
+        return replace(request, assumed_public=found, bounds=bounds)
+
+    def _set_coefficients(self, slopes: Any, intercept: float) -> None:
+        self.coef_, self.intercept_ = slopes[None, :], np.array([intercept])
+
+    def _own_content(self) -> dict[str, Any]:
+        return {"family": self.family, "classes": self.classes_.tolist()}
+
+    @classmethod
+    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {}, {"classes_": declared_labels(tuple(content["classes"]))}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
+    """Poisson regression of a count with a differential privacy guarantee.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss allowed. Required.
+    delta : float or str
+        Probability with which the loss may be larger; a number well below 1 / n, or a rule of the public number of
+        rows such as ``"1/n^2"``. Required.
+    bounds : Bounds
+        Publicly known ranges of the features, and of the count: ``Bounds(features=..., target=(0, 20))``. Never read
+        from the data. Required, unless ``feature_map`` is given with a range of the target.
+    feature_map : FeatureMap, optional
+        How raw columns become features by public knowledge alone.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    arithmetic : "auto", "exact" or "float", default="auto"
+        Arithmetic of the run, as in PrivateLinearRegression.
+    accounting : "exact" or "paper", default="exact"
+        How the noise is calibrated: jointly and exactly, or by zero-concentrated differential privacy.
+    neighbours : "zero-out" or "replace-one", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart.
+    options : mapping, optional
+        ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data.
+    bad_rows : "raise" or "zero", default="raise"
+        What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
+    unit : str or int, optional
+        The column that says to whom a row belongs, where someone has several rows.
+    max_rows_per_unit : int, optional
+        How many rows of each unit are used, the first ones.
+    count_clipped : bool, default=False
+        Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
+    random_state : int, RandomState, Generator or None, default=None
+        For tests and reproduction only: a seeded fit is not private, and its report says so.
+    ledger : BudgetLedger, path or None, default=None
+        Ledger that every fit is charged to before it touches the data.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        Released coefficients: by how much the logarithm of the mean count grows with a feature.
+    intercept_ : float
+        Released intercept; 0 where none was fitted.
+    n_features_in_ : int
+        Number of features; with a feature map, of its raw columns.
+    feature_names_in_ : array of str
+        Names of the features, where the data had any; with a feature map, of its raw columns.
+    feature_map_ : FeatureMap or None
+        The feature map of the fit.
+    target_range_ : (float, float)
+        The declared range of the counts.
+    privacy_report_ : PrivacyReport
+        What was asked, spent, released and assumed.
+    ledger_entry_ : Entry or None
+        What the ledger was charged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpols import Bounds, PrivatePoissonRegressor
+    >>> x = np.linspace(-1, 1, 20_000)[:, None]
+    >>> y = np.round(np.exp(1 + x[:, 0]))
+    >>> model = PrivatePoissonRegressor(
+    ...     epsilon=1.0, delta=1e-6, bounds=Bounds(features=[(-1, 1)], target=(0, 10)), random_state=0
+    ... )
+    >>> model.fit(x, y).coef_.round(1)
+    array([1.])
+    """
+
+    family = "poisson"
+    method = "poisson"
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | str | None = None,
+        bounds: Bounds | None = None,
+        *,
+        feature_map: FeatureMap | None = None,
+        fit_intercept: bool = True,
+        arithmetic: Literal["auto", "exact", "float"] = "auto",
+        accounting: Literal["exact", "paper"] = "exact",
+        neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+        options: Mapping[str, Any] | None = None,
+        bad_rows: Literal["raise", "zero"] = "raise",
+        unit: str | int | None = None,
+        max_rows_per_unit: int | None = None,
+        count_clipped: bool = False,
+        random_state: Any = None,
+        ledger: BudgetLedger | str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.feature_map = feature_map
+        self.fit_intercept = fit_intercept
+        self.arithmetic = arithmetic
+        self.accounting = accounting
+        self.neighbours = neighbours
+        self.options = options
+        self.bad_rows = bad_rows
+        self.unit = unit
+        self.max_rows_per_unit = max_rows_per_unit
+        self.count_clipped = count_clipped
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def predict(self, X: Any) -> Array:
+        """Return the mean count of each row, at most the largest count that was declared."""
+        predictors = self._predictors(X)
+        return FAMILIES[self.family].mean(np.clip(predictors, *predictor_range(self.family, self.target_range_[1])))
+
+    def columns_of_predictions(self, features: Array) -> dict[str, Array]:
+        """Return the mean count for rows of features, one column for each coefficient."""
+        limits = predictor_range(self.family, self.target_range_[1])
+        return {"prediction": FAMILIES[self.family].mean(np.clip(features @ self.coef_ + self.intercept_, *limits))}
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the explained share of the deviance. It is not private: it is computed without noise or charge."""
+        from sklearn.metrics import d2_tweedie_score
+
+        warn_user(SCORE_IS_EXACT)
+        return float(d2_tweedie_score(targets_to_score(y), self.predict(X), sample_weight=sample_weight, power=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        tags.target_tags.positive_only = True
+        return tags
+
+
+ESTIMATORS: dict[str, type[PrivateRegression]] = {
+    each.family: each for each in (PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor)
+}
+METHODS: dict[str, str] = {row.family: row.name for row in GENERALISED.values()}
+
+
+def load_any(path: Any) -> PrivateRegression:
+    """Read a fitted model of any family back."""
+    content = read_model(path)
+    found = ESTIMATORS.get(str(content.get("family")))
+    if found is None:
+        raise ModelFileError(f"{str(path)!r} holds a model of family {content.get('family')!r}, which is not known.")
+    return found.from_content(content, path)

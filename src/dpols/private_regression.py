@@ -1,0 +1,280 @@
+"""The path that the estimators of all families share: validate, bound, plan, run, store."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .data import Bounds, RowSource, open_rows
+from .data.bounds import ReadFromData
+from .data.kinds import refuse_unread
+from .data.opening import column_names, rows_to_predict, target_name
+from .data.passes import Hook, told
+from .data.selecting import with_columns
+from .data.threads import one_blas_thread
+from .data.units import checked_max_rows, source_of_units, unit_column, without_column
+from .errors import ModelFileError, ParameterError
+from .families import FamilyName
+from .feature_map import FeatureMap, finite_features, mapped_source
+from .fitting import Outcome, Prepared, Request, carry_out, coefficients_of, prepare, report_of
+from .fitting.progress import shown
+from .fitting.surroundings import voids, warn_around_a_fit
+from .ledger import BudgetLedger, Entry, as_ledger
+from .randomness import Witness
+from .report import PrivacyReport
+from .side_releases.paid_bounds import PaidBounds
+from .storage.model_file import model_bytes, read_model, write_model
+from .storage.plain_data import finite_number, text, tuple_of
+
+Progress = bool | Hook | None
+
+SCORE_IS_EXACT = (
+    "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
+    "protected, do not show it to others, nor select by it; dpols.PrivateGridSearch pays for its scores."
+)
+
+
+class PrivateRegression(BaseEstimator):
+    """What the estimators of all families share: the way from parameters and rows to a fit, its report and its file."""
+
+    family: ClassVar[FamilyName]
+    epsilon: float | None
+    delta: float | str | None
+    bounds: Bounds | PaidBounds | None
+    feature_map: FeatureMap | None
+    fit_intercept: bool
+    arithmetic: Literal["auto", "exact", "float"]
+    accounting: Literal["exact", "paper"]
+    neighbours: Literal["zero-out", "replace-one"]
+    options: Mapping[str, Any] | None
+    bad_rows: Literal["raise", "zero"]
+    unit: str | int | None
+    max_rows_per_unit: int | None
+    count_clipped: bool
+    random_state: Any
+    ledger: BudgetLedger | str | os.PathLike[str] | None
+    coef_: Any
+    intercept_: Any
+    n_features_in_: int
+    feature_names_in_: Any
+    target_range_: tuple[float, float]
+    feature_map_: FeatureMap | None
+    privacy_report_: PrivacyReport
+    ledger_entry_: Entry | None
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None, *, progress: Progress = None) -> Self:
+        """Fit on rows ``X`` and targets ``y``.
+
+        ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
+        source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
+        no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over the rows and
+        the time that is left; by default it does on a terminal or in a notebook, where a fit takes more than two
+        seconds. A function is called with the number of the pass, the rows that it has read, and all rows.
+
+        All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
+        before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
+        """
+        return self._fit(X, y, groups, progress=progress)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        witness: Witness | None = None,
+        progress: Progress = False,
+    ) -> Self:
+        # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
+        with _unchanged_by_failure(self), one_blas_thread():
+            dependent = target_name(X, y)
+            X, y = self._outcomes(X, y)
+            request, ledger = self._request(groups, dependent), as_ledger(self.ledger)
+            if witness is None:  # else a search has said it
+                warn_around_a_fit(request.void, ledger=ledger is not None)
+            prepared = prepare(request, self._source_of_units(X, y, groups, request))
+            self.feature_map_ = request.feature_map
+            with shown(progress, prepared) as hook, told(hook, prepared.source.n_rows):
+                outcome, self.privacy_report_ = carry_out(
+                    prepared,
+                    self.random_state,
+                    ledger,
+                    witness,
+                    describe=lambda outcome: report_of(prepared, outcome, self._names()),
+                )
+            released = coefficients_of(outcome)
+            self._set_coefficients(released[:-1], float(released[-1]))
+            self.target_range_, self.ledger_entry_ = outcome.row_map.target, outcome.entry
+            if self.feature_map_ is not None and self.feature_map_.target_transform:
+                assert self.feature_map_.target is not None
+                self.target_range_ = self.feature_map_.target
+            self._keep(prepared, outcome)
+        return self
+
+    def _set_coefficients(self, slopes: Any, intercept: float) -> None:
+        """Keep coefficients in the shape that scikit-learn has for the family."""
+        self.coef_, self.intercept_ = slopes, intercept
+
+    def _predictors(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return the linear predictor of each row."""
+        return np.asarray(self._features(X) @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
+
+    def _outcomes(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return the arguments of ``fit`` with outcomes as numbers."""
+        return X, y
+
+    def _keep(self, prepared: Prepared, outcome: Outcome) -> None:
+        """Keep what only some families have."""
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a JSON file: released values and public parameters only."""
+        write_model(path, self._content())
+
+    def to_json(self) -> str:
+        """Return what ``save`` writes, as text."""
+        return model_bytes(self._content()).decode()
+
+    def _content(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "coef": [float(value) for value in np.ravel(self.coef_)],
+            "intercept": float(np.ravel(self.intercept_)[0]),
+            "target_range": list(self.target_range_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
+            "report": self.privacy_report_.to_dict(),
+            **self._own_content(),
+        }
+
+    def _own_content(self) -> dict[str, Any]:
+        """Return what only some families have in their model files."""
+        return {"family": self.family}
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a fitted model back."""
+        return cls.from_content(read_model(path), path)
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any], path: Any) -> Self:
+        """Return the model that the content of a file describes; ``path`` is what messages call it."""
+        if content.get("family") != cls.family:
+            raise ModelFileError(
+                f"{str(path)!r} holds a model of family {content.get('family')!r}, and {cls.__name__} is of "
+                f"{cls.family!r}; load it with the estimator of its family."
+            )
+        try:
+            report = PrivacyReport.from_dict(content["report"])
+            coefficients, intercept = tuple_of(finite_number)(content["coef"]), finite_number(content["intercept"])
+            low, high = tuple_of(finite_number)(content["target_range"])
+            if not low < high:
+                raise ValueError("a target_range with low < high")
+            names = None if content["feature_names"] is None else tuple_of(text)(content["feature_names"])
+            given = content["feature_map"]
+            feature_map = None if given is None else FeatureMap.from_dict(given)
+            inputs = coefficients if feature_map is None else feature_map.raw_columns
+            features = names if feature_map is None else feature_map.names
+            if not coefficients or (features is not None and len(features) != len(coefficients)):
+                raise ValueError("one name for each coefficient")
+            parameters, attributes = cls._own_parts(content, len(coefficients))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
+        model = cls(
+            epsilon=report.asked.epsilon,
+            delta=report.asked.delta,
+            feature_map=feature_map,
+            **parameters,
+        )
+        model.__dict__.update(attributes)
+        model._set_coefficients(np.array(coefficients), intercept)
+        model.feature_map_ = feature_map
+        number = ReadFromData if report.bounds_origin == "data" else float
+        model.target_range_ = (number(low), number(high))
+        model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
+        if names is not None:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        return model
+
+    @classmethod
+    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return parameters and attributes that only some families have; ValueError says what a file lacks."""
+        return {}, {}
+
+    def _features(self, X: Any) -> Any:
+        """Return rows to predict for as numbers, with a column for each coefficient."""
+        check_is_fitted(self)
+        refuse_unread(X)
+        if isinstance(self.unit, str) and self.unit in column_names(X):
+            X = without_column(X, self.unit)
+        if self.feature_map_ is not None:
+            return finite_features(self.feature_map_, X)
+        return rows_to_predict(self, with_columns(X, list(getattr(self, "feature_names_in_", ()))))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
+        unit, most = self.unit, self.max_rows_per_unit
+        if unit is not None and groups is not None:
+            raise ParameterError("unit names a column and groups are given, too; give one of them.")
+        if (unit is None and groups is None) != (most is None):
+            raise ParameterError(
+                "max_rows_per_unit goes with unit, or with groups of fit: it says how many rows of each unit are used."
+            )
+        asked = {name: getattr(self, name) for name in Request.__dataclass_fields__ if hasattr(self, name)}
+        asked |= {"fit_intercept": bool(self.fit_intercept), "count_clipped": bool(self.count_clipped)}
+        asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
+        asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
+        return Request(**asked, void=voids())
+
+    def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
+        """Return the source of rows, of which only so many of each unit are used where there are units."""
+        if self.unit is None and groups is None:
+            return self._source(X, y)
+        ids = unit_column(X, self.unit) if groups is None else groups
+        source = self._source(X if self.unit is None else without_column(X, self.unit), y)
+        return source_of_units(source, ids, max_rows=request.rows_per_unit, bad_rows=request.bad_rows)
+
+    def _source(self, X: Any, y: Any) -> RowSource:
+        """Open the arguments of ``fit``, and remember the number and names of their columns as scikit-learn does."""
+        source = self._open(X, y)
+        if self.feature_map is not None:
+            self.n_features_in_ = len(self.feature_map.raw_columns)
+            self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
+            return source
+        self.n_features_in_ = source.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        # Like scikit-learn, take names for names where all of them are strings.
+        if source.columns is not None and all(isinstance(name, str) for name in column_names(X)):
+            self.feature_names_in_ = np.array(source.columns, dtype=object)
+        return source
+
+    def _open(self, X: Any, y: Any) -> RowSource:
+        if self.feature_map is not None:
+            return mapped_source(self.feature_map, X, y)
+        declared = self.bounds.features if isinstance(self.bounds, Bounds | PaidBounds) else None
+        return open_rows(X, y, names=list(declared) if isinstance(declared, Mapping) else None)
+
+    def _names(self) -> list[str]:
+        if self.feature_map_ is not None:
+            return list(self.feature_map_.names)
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+@contextmanager
+def _unchanged_by_failure(estimator: PrivateRegression) -> Iterator[None]:
+    """Take back what a fit that fails has stored: names and counts of columns would make it look fitted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise

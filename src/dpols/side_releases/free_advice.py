@@ -1,0 +1,142 @@
+"""Advice that costs nothing: what the numbers that a fit released anyway say of units, categories and columns.
+
+The default method releases the means of all columns, and X'X. A mean at an end of its bounds says that nearly all
+values are there or beyond: most often the column has another unit than its bounds. The mean of a category's column is
+its share. The diagonal of X'X, about the mean, says which columns hardly vary.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data import RowMap
+from ..data.source import Array
+
+_SURE, _LIKELY = 3.0, 2.0  # standard deviations of noise
+_AT_END = 0.05  # distance of a mean from an end of its bounds, of which the half-width is 1
+_HARDLY = 0.04  # standard deviation of a column that hardly varies, in the same units
+_MANY_OTHERS = 0.02  # share of rows with none of the declared categories
+_UNITS = "such as a fraction for percent, or thousands"
+
+
+@dataclass(frozen=True)
+class Means:
+    """Released means of mapped columns, whose bounds are -1 and 1, with the standard deviation of their noise."""
+
+    features: Array
+    target: float
+    noise: float  # of a feature
+    target_noise: float
+    spread: Array  # about the largest standard deviation that a column may have, as far as noise lets one tell
+
+
+def released_means(transcript: Mapping[str, Array], row_map: RowMap) -> Means | None:
+    """Return the means that a method released, None where it does not release any."""
+    if "row_means" not in transcript:
+        return None
+    features = transcript["row_means"][0][: row_map.n_features] * row_map.row_norm
+    noise = float(transcript["mean_noise"][0])
+    spread = _largest_spread(transcript)[: row_map.n_features] * row_map.row_norm
+    return Means(features, float(transcript["target_mean"][0]), noise * row_map.row_norm, 0.5 * noise, spread)
+
+
+def _largest_spread(transcript: Mapping[str, Array]) -> Array:
+    """Return about the largest standard deviation of each coordinate of a row.
+
+    In whitened coordinates v = M'x the matrix X'X is diagonal, and its noise is that of the second Gram matrix alone.
+    """
+    back = np.linalg.inv(transcript["metric"][0])
+    gram = back.T @ (transcript["curvature"][0][:, None] * back)
+    noise = float(transcript["gram_noise"][0]) * np.square(transcript["inner"][0] @ back).sum(axis=0)
+    # About the mean, whose coordinate is the constant, the last one.
+    own = np.diag(gram) - gram[:, -1] ** 2 / max(gram[-1, -1], np.finfo(float).tiny)
+    return np.asarray(np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["used"][0]))
+
+
+def advice_on_means(
+    means: Means | None, row_map: RowMap, names: Sequence[str], categories: Mapping[str, tuple[str, str] | None]
+) -> tuple[str, ...]:
+    """Return which columns seem to have another unit than their bounds, and which categories hardly any row has.
+
+    ``categories`` names the features that categories are part of, each with its column and category where it stands for
+    one.
+    """
+    if means is None:
+        return ()
+    said = []
+    if row_map.intercept is not None:
+        said += _at_an_end("the target", means.target, means.target_noise, row_map.target)
+    if row_map.centre is not None and row_map.scale is not None and row_map.intercept is not None:
+        shares = _Shares(row_map, means, tuple(names))
+        said += [line for column in _columns(categories) for line in shares.advice(column, categories)]
+        for i, name in enumerate(names):
+            if name not in categories:
+                ends = (row_map.centre[i] - row_map.scale[i], row_map.centre[i] + row_map.scale[i])
+                said += _at_an_end(f"{name!r}", float(means.features[i]), means.noise, ends) or _hardly_varies(
+                    name, float(means.spread[i]), ends
+                )
+    return tuple(said)
+
+
+class _Shares:
+    """Shares of rows by category, from the means of their columns."""
+
+    def __init__(self, row_map: RowMap, means: Means, names: tuple[str, ...]) -> None:
+        assert row_map.centre is not None
+        assert row_map.scale is not None
+        zero = -row_map.centre / row_map.scale  # where a mapped column of zeros and ones has its zeros
+        one = (1.0 - row_map.centre) / row_map.scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.share = dict(zip(names, (means.features - zero) / (one - zero), strict=True))
+            self.noise = dict(zip(names, means.noise / np.abs(one - zero), strict=True))
+
+    def advice(self, column: str, categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
+        """Say which categories of a column hardly any row has, and whether many rows have none of them."""
+        own = {name: pair[1] for name, pair in categories.items() if pair is not None and pair[0] == column}
+        other = f"{column}[other]"
+        sure = _SURE * max(self.noise[name] for name in own)
+        if not math.isfinite(sure) or sure > 0.25 / (len(own) + 1):
+            return []
+        said = []
+        rare = [level for name, level in own.items() if self.share[name] < sure]
+        if rare:
+            said.append(
+                f"hardly any row is {' or '.join(map(repr, rare))} in {column!r} (each at most about {2 * sure:.1%}): "
+                "noise decides the coefficient. Check the spelling against the data's documentation, since other "
+                "values count as none of the categories, or leave the category out."
+            )
+        if other in self.share and categories.get(other, ()) is None and self.share[other] - sure > _MANY_OTHERS:
+            said.append(
+                f"about {self.share[other]:.0%} of the rows have a value of {column!r} that is none of the declared "
+                "categories. Add the categories that are missing, or correct their spelling."
+            )
+        return said
+
+
+def _hardly_varies(name: str, spread: float, interval: tuple[float, float]) -> list[str]:
+    if spread > _HARDLY:
+        return []
+    low, high = interval
+    return [
+        f"{name!r} hardly varies: its standard deviation is at most about {0.5 * spread * (high - low):.2g}, a small "
+        f"part of its bounds [{low:g}, {high:g}], so noise decides its coefficient. Narrow the bounds if they are far "
+        "wider than the values can be, or leave the column out."
+    ]
+
+
+def _columns(categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
+    return list(dict.fromkeys(pair[0] for pair in categories.values() if pair is not None))
+
+
+def _at_an_end(what: str, mean: float, noise: float, interval: tuple[float, float]) -> list[str]:
+    if 1.0 - abs(mean) + _LIKELY * noise > _AT_END:
+        return []
+    low, high = interval
+    end, beyond = ("upper", "above") if mean > 0 else ("lower", "below")
+    return [
+        f"nearly all values of {what} lie at the {end} end of the bounds [{low:g}, {high:g}], or {beyond} it and were "
+        f"clipped: {what} has another unit than its bounds, {_UNITS}, or hardly varies within them. Check the unit "
+        "and correct the bounds."
+    ]

@@ -1,0 +1,77 @@
+"""Sums over bounded rows in whitened coordinates, with the mean function of a family of outcomes.
+
+The expected target of a row depends on that row, on a point that is computed from releases and on public numbers alone,
+bit for bit, whatever its place; so does what the row adds to a sum.
+"""
+
+import numpy as np
+
+from ..data.fixed_point import ONE, RESIDUAL_BITS, SQUARE, from_limbs, quantised
+from ..data.rows import BoundedRows
+from ..data.source import Array
+from ..families import Response
+from .statistic import Statistic, counted, of_units
+from .whitened import WhitenedRows, _call, _in_metric, _whole_gram
+
+
+def predictor_point(rows: BoundedRows, theta: Array) -> Array:
+    """Return the points near theta at which the rows' arithmetic computes linear predictors."""
+    if rows.arithmetic == "float":
+        return theta
+    numbers, exponent = quantised(theta)
+    return np.asarray(numbers * 2.0 ** -exponent[:, None])
+
+
+@of_units
+def mean_gradient(rows: WhitenedRows, theta: Array, response: Response, *, limit: Array) -> Statistic:
+    """Return the sum of M'x (y - m(x'theta)) over rows, each term shortened to a length of at most the trial's limit.
+
+    One row moves it by its own term, of norm at most ``limit`` whatever theta and the mean function m are; in exact
+    arithmetic each entry is rounded down to 2^-40 of that, which adds at most the root of d such steps.
+    """
+    point = _point(rows.bounded, theta)
+    sums = rows.numbered.total(_call, "mean_gradient", *point, response, limit, width=10 * len(theta))
+    return _in_metric(rows, sums, _residual_steps(theta), limit)
+
+
+@of_units
+def mean_gradient_and_counts(
+    rows: WhitenedRows, theta: Array, response: Response, *, limit: Array, edges: Array
+) -> tuple[Statistic, Statistic]:
+    """Return the same and, from the same pass, counts of |M'x| |y - m(x'theta)| between edges, (edges, trials).
+
+    One row moves the gradient by at most ``limit``, and one of the counts, by 1; the zero row is not counted.
+    """
+    point, width = _point(rows.bounded, theta), (10 + len(edges)) * len(theta)
+    *sums, counts = rows.numbered.total(_call, "mean_gradient_and_counts", *point, response, limit, edges, width=width)
+    return _in_metric(rows, tuple(sums), _residual_steps(theta), limit), counted(counts, rows.bounded.arithmetic)
+
+
+@of_units
+def sloped_gram(rows: WhitenedRows, theta: Array, response: Response, *, limit: Array) -> Statistic:
+    """Return the sum of m'(x'theta) M'xx'M over rows, the curvature at theta, each row within the trial's limit.
+
+    One row moves it by an outer product, of Frobenius norm at most the square of ``limit``, to which the row times the
+    root of its slope m' is shortened; in exact arithmetic each entry is rounded down to 2^-40 of that, which adds at
+    most d such steps.
+    """
+    d, point = rows.metric.shape[-1], _point(rows.bounded, theta)
+    if rows.bounded.arithmetic == "float":
+        (sums,) = rows.numbered.total(_call, "sloped_gram", *point, response, limit, width=2 * d)
+        inside = rows.metric.swapaxes(1, 2) @ sums @ rows.metric
+        return Statistic(inside / np.square(limit)[:, None, None], 1.0, np.square(limit))
+    # Cutting off to whole numbers moves a row by at most sqrt(d) steps of 2^-20.
+    slack = np.sqrt(d * np.square(rows.metric).sum(axis=(1, 2))) / ONE * (1.0 + 2.0**-30)
+    sums = from_limbs(*rows.numbered.total(_call, "sloped_gram", *point, response, limit, slack, width=2 * d))
+    values = [_whole_gram(*each) for each in zip(sums, rows.columns, rows.exponent, limit, strict=True)]
+    return Statistic(np.array(values, dtype=object), SQUARE + d, np.square(limit) / SQUARE)
+
+
+def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
+    """Return theta as the kernels take it."""
+    return quantised(theta) if rows.arithmetic == "exact" else (theta,)
+
+
+def _residual_steps(theta: Array) -> tuple[Array, Array]:
+    """Return what stands for a point on the grid of residuals, whose steps are the same for every theta."""
+    return theta, np.full(len(theta), float(RESIDUAL_BITS))

@@ -1,0 +1,107 @@
+"""``dpols fit --family``: yes/no targets by text levels and counts, and predictions of the models."""
+
+import csv as csv_format
+
+import numpy as np
+import pytest
+
+from dpols import PrivateLogisticRegression, PrivatePoissonRegressor
+
+pytest.importorskip("typer")
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.extras
+
+BOUNDS = """
+[features.age]
+low = 18
+high = 90
+
+[features.city]
+categories = ["town", "village"]
+"""
+BUDGET = ("--epsilon", "4", "--delta", "1e-6", "--random-state", "1")
+
+
+@pytest.fixture
+def data(tmp_path):
+    rng = np.random.default_rng(5)
+    age, city = rng.integers(18, 91, 3000), rng.choice(["town", "village"], 3000)
+    eta = 0.08 * (age - 54) + (city == "village")
+    sick = np.where(rng.random(3000) < 1.0 / (1.0 + np.exp(-eta)), "yes", "no")
+    visits = np.minimum(rng.poisson(np.exp(0.3 * eta)), 20)
+    lines = [f"{a},{c},{s},{v}" for a, c, s, v in zip(age, city, sick, visits, strict=True)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(("age,city,sick,visits", *lines)) + "\n")
+    (tmp_path / "bounds.toml").write_text(BOUNDS)
+    (tmp_path / "counts.toml").write_text(BOUNDS + "\n[target]\nlow = 0\nhigh = 20\n")
+    return path
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv_format.DictReader(file))
+
+
+@pytest.mark.parametrize("by", [("--target", "sick"), ("--formula", "sick ~ age + C(city)")])
+def test_yes_or_no_by_text_levels(dpols, data, by):
+    fit = ("fit", data, *by, "--bounds", "bounds.toml", *BUDGET, "--family", "binomial", "--classes", "no,yes")
+    done = dpols(*fit, "--out", "model.json")
+    assert done.code == 0, done.err
+    assert "yes/no" in done.out
+    model = PrivateLogisticRegression.load("model.json")
+    assert model.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(model.coef_[0], [0.08, 1.0], atol=0.35)
+    assert dpols("predict", "model.json", data, "--out", "found.csv").code == 0
+    found = rows_of("found.csv")
+    assert {row["prediction"] for row in found} == {"no", "yes"}
+    assert all((float(row["probability"]) > 0.5) == (row["prediction"] == "yes") for row in found)
+    assert dpols("report", "model.json", "--out", "report.html").code == 0
+    assert dpols("verify", "report.html").code != 2
+
+
+def test_labels_that_are_not_declared_are_0_and_1(dpols, data):
+    numbers = data.with_name("numbers.csv")
+    numbers.write_text(data.read_text().replace(",yes,", ",1,").replace(",no,", ",0,"))
+    fit = ("--target", "sick", "--bounds", "bounds.toml", *BUDGET, "--family", "binomial")
+    assert dpols("fit", numbers, *fit, "--out", "a.json").code == 0
+    assert dpols("fit", data, *fit, "--classes", "no,yes", "--out", "b.json").code == 0
+    one, two = (PrivateLogisticRegression.load(f"{name}.json") for name in "ab")
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
+    done = dpols("fit", data, *fit, "--out", "c.json")
+    assert done.code != 0
+    assert "yes" not in done.err.replace("yes/no", "")  # cells are not quoted
+
+
+def test_units_go_with_labels(dpols, data):
+    people = data.with_name("people.csv")
+    head, *lines = data.read_text().splitlines()
+    people.write_text("\n".join((f"{head},id", *(f"{line},{i // 2}" for i, line in enumerate(lines)))) + "\n")
+    fit = ("fit", people, "--target", "sick", "--bounds", "bounds.toml", *BUDGET, "--family", "binomial")
+    done = dpols(*fit, "--classes", "no,yes", "--unit", "id", "--max-rows-per-unit", "2", "--out", "model.json")
+    assert done.code == 0, done.err
+
+
+def test_counts(dpols, data):
+    fit = ("fit", data, "--target", "visits", "--bounds", "counts.toml", *BUDGET, "--family", "poisson")
+    done = dpols(*fit, "--out", "model.json")
+    assert done.code == 0, done.err
+    model = PrivatePoissonRegressor.load("model.json")
+    np.testing.assert_allclose(model.coef_, [0.024, 0.3], atol=0.2)
+    assert dpols("predict", "model.json", data, "--out", "found.csv").code == 0
+    assert all(0.0 < float(row["prediction"]) <= 20.0 for row in rows_of("found.csv"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--family", "poisson", "--classes", "a,b"), "--classes goes with --family binomial"),
+        (("--classes", "a,b"), "--classes goes with --family binomial"),
+        (("--family", "binomial", "--classes", "a"), "must be two labels"),
+        (("--family", "binomial", "--method", "ihm"), "is for --family gaussian"),
+        (("--family", "binomial", "--inference"), "is for --family gaussian"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(dpols, data, options, words):
+    done = dpols("fit", data, "--target", "visits", "--bounds", "counts.toml", *BUDGET, *options, "--out", "m.json")
+    assert done.code != 0
+    assert words in " ".join(done.err.split())

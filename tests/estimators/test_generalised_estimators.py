@@ -1,0 +1,251 @@
+"""Yes/no outcomes and counts through the whole path: labels, tables, files, units, ledgers, reports and model files."""
+
+import numpy as np
+import pytest
+
+from dpols import (
+    Bounds,
+    BudgetLedger,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivatePoissonRegressor,
+    read,
+)
+from dpols.errors import BadRowsError, BoundsError, DataError, ModelFileError, ParameterError
+from dpols.feature_map import CategoricalColumn, FeatureMap, NumericColumn
+from dpols.generalised_estimators import load_any
+from dpols.verification import verify_file
+
+AGES = Bounds(features={"age": (18, 90), "bmi": (15, 50)})
+
+
+def table(n_rows=6000):
+    rng = np.random.default_rng(11)
+    age, bmi = rng.uniform(18, 90, n_rows), rng.uniform(15, 50, n_rows)
+    eta = -1.0 + 0.05 * (age - 54) + 0.08 * (bmi - 32)
+    sick = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-eta))
+    return {"age": age, "bmi": bmi}, np.where(sick, "yes", "no"), np.minimum(rng.poisson(np.exp(0.4 * eta)), 20)
+
+
+def frame(**more):
+    pandas = pytest.importorskip("pandas")
+    columns, sick, visits = table()
+    return pandas.DataFrame({**columns, "sick": sick, "visits": visits, **more})
+
+
+def logistic(**changes):
+    return PrivateLogisticRegression(**({"epsilon": 2.0, "delta": 1e-6, "bounds": AGES, "random_state": 3} | changes))
+
+
+def arrays():
+    columns, sick, visits = table()
+    return np.column_stack(list(columns.values())), sick, visits
+
+
+RANGES = Bounds(features=[(18, 90), (15, 50)])
+
+
+def test_a_fit_is_near_the_true_odds_and_says_so():
+    X, sick, _ = arrays()
+    model = logistic(bounds=RANGES, epsilon=4.0).fit(X, sick)
+    np.testing.assert_allclose(model.coef_, [[0.05, 0.08]], atol=0.01)
+    assert model.classes_.tolist() == ["no", "yes"]
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert ((probabilities[:, 1] > 0.5) == (model.predict(X) == "yes")).all()
+    assert (model.predict(X) == sick).mean() > 0.7
+    report = model.privacy_report_
+    assert report.verdict == "better than predicting a constant"
+    assert "deviance" in report.verdict_reason
+    assert ("linear predictor", "[-12, 12]") in report.bounds
+    assert [line.value for line in report.coefficients] == [*model.coef_[0], model.intercept_[0]]
+
+
+def test_labels_that_were_found_are_assumed_public_and_declared_ones_are_not():
+    X, sick, _ = arrays()
+    found, declared = logistic(bounds=RANGES).fit(X, sick), logistic(bounds=RANGES, classes=("no", "yes")).fit(X, sick)
+    assert any("labels" in line for line in found.privacy_report_.assumed_public)
+    assert not any("labels" in line for line in declared.privacy_report_.assumed_public)
+    np.testing.assert_array_equal(found.coef_, declared.coef_)
+    turned = logistic(bounds=RANGES, classes=("yes", "no"), epsilon=50.0).fit(X, sick)
+    assert turned.classes_.tolist() == ["yes", "no"]
+    np.testing.assert_allclose(turned.coef_, -found.coef_, atol=0.02)
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (False, True), (-1.0, 1.0), (3, 8), ("a", "b")])
+def test_every_kind_of_label_gives_the_same_fit(labels):
+    X, sick, _ = arrays()
+    expected = logistic(bounds=RANGES).fit(X, sick)
+    y = np.array(labels)[(sick == "yes").astype(int)]
+    for model in (logistic(bounds=RANGES), logistic(bounds=RANGES, classes=labels)):
+        np.testing.assert_array_equal(model.fit(X, y).coef_, expected.coef_)
+        assert set(model.predict(X).tolist()) == set(labels)
+
+
+@pytest.mark.parametrize("classes", ["no", ("no",), ("a", "a"), (1, 2, 3), 5, (1, "a"), (0.0, float("nan"))])
+def test_labels_that_are_not_two_are_refused(classes):
+    X, sick, _ = arrays()
+    with pytest.raises(ParameterError, match="classes="):
+        logistic(bounds=RANGES, classes=classes).fit(X, sick)
+
+
+def test_other_labels_are_bad_rows():
+    X, sick, _ = arrays()
+    sick = sick.astype(object)
+    sick[:40] = "perhaps"
+    with pytest.raises(BadRowsError):
+        logistic(bounds=RANGES, classes=("no", "yes")).fit(X, sick)
+    model = logistic(bounds=RANGES, classes=("no", "yes"), bad_rows="zero").fit(X, sick)
+    X[:40] = np.nan
+    same = logistic(bounds=RANGES, classes=("no", "yes"), bad_rows="zero").fit(X, sick)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+
+
+def test_one_or_three_labels_are_refused_without_a_charge(tmp_path):
+    X, sick, _ = arrays()
+    ledger = BudgetLedger(tmp_path / "l.sqlite", epsilon=3.0, delta=1e-5)
+    model = logistic(bounds=RANGES, ledger=ledger)
+    for y in (np.full(len(X), "no"), np.where(X[:, 0] > 60, "old", sick)):
+        with pytest.raises(DataError, match="class"):
+            model.fit(X, y)
+    assert not ledger.entries()
+    assert not hasattr(model, "classes_")
+    assert model.fit(X, sick).ledger_entry_ is not None
+
+
+def test_ranges_that_an_outcome_does_not_have_are_refused():
+    X, sick, visits = arrays()
+    with pytest.raises(BoundsError, match="leave it out"):
+        logistic(bounds=Bounds(features=[(18, 90), (15, 50)], target=(0, 5))).fit(X, sick)
+    for target in (None, (-3, 10)):
+        with pytest.raises(BoundsError, match="counts need a range"):
+            PrivatePoissonRegressor(1.0, 1e-6, Bounds(features=[(18, 90), (15, 50)], target=target)).fit(X, visits)
+    with pytest.raises(ParameterError, match="one estimator for each family"):
+        PrivateLinearRegression(1.0, 1e-6, Bounds(features=[(18, 90), (15, 50)], target=(0, 1)), method="logistic").fit(
+            X, visits
+        )
+
+
+def test_counts_are_near_the_true_rates_and_within_the_range():
+    X, _, visits = arrays()
+    bounds = Bounds(features=[(18, 90), (15, 50)], target=(0, 20))
+    model = PrivatePoissonRegressor(4.0, 1e-6, bounds, random_state=0).fit(X, visits)
+    np.testing.assert_allclose(model.coef_, [0.02, 0.032], atol=0.004)
+    wild = np.array([[1e4, 1e4], [-1e4, -1e4]])
+    assert model.predict(wild)[0] == pytest.approx(20.0)
+    assert 0.0 < model.predict(wild)[1] < 1e-4
+    with pytest.warns(match="score is not private"):
+        assert 0.1 < model.score(X, visits) < 0.5
+
+
+@pytest.mark.extras
+class TestTables:
+    """Tables and files by column name."""
+
+    def test_a_column_of_labels_by_name_is_the_same_in_every_table(self, tmp_path):
+        polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+        rows = frame()[["age", "bmi", "sick"]]
+        expected = logistic(bounds=RANGES).fit(*arrays()[:2])
+        for each in (rows, polars.DataFrame(rows.to_dict("list")), pyarrow.table(rows.to_dict("list"))):
+            for model in (logistic(), logistic(classes=("no", "yes"))):
+                np.testing.assert_array_equal(model.fit(each, "sick").coef_, expected.coef_)
+                assert model.feature_names_in_.tolist() == ["age", "bmi"]
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_labels_in_files_are_read_as_they_are_declared(self, tmp_path, suffix):
+        rows, path = frame(), tmp_path / f"rows.{suffix}"
+        rows.to_csv(path, index=False) if suffix == "csv" else rows.to_parquet(path)
+        expected = logistic().fit(rows[["age", "bmi", "sick"]], "sick")
+        model = logistic(classes=("no", "yes")).fit(read(path, "sick", ["age", "bmi"]))
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+        with pytest.raises(Exception, match="sick"):
+            logistic().fit(read(path, "sick", ["age", "bmi"]))  # labels that are not declared are 0 and 1
+
+    def test_a_feature_map_needs_no_range_of_a_label(self, tmp_path):
+        rows, path = frame(region=["n", "s"] * 3000), tmp_path / "rows.csv"
+        rows.to_csv(path, index=False)
+        declared = FeatureMap({"age": NumericColumn(18, 90), "region": CategoricalColumn(["n", "s"])})
+        models = [
+            logistic(bounds=None, feature_map=declared, classes=("no", "yes")).fit(*data)
+            for data in ((rows, "sick"), (read(path, "sick", ["age", "region"]),))
+        ]
+        np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-9)
+        assert models[0].feature_map_.names == ("age", "region[s]")
+
+    def test_units_are_protected_as_a_whole(self):
+        rows = frame(person=np.arange(6000) // 3)
+        model = logistic(unit="person", max_rows_per_unit=3, epsilon=8.0).fit(
+            rows[["age", "bmi", "sick", "person"]], "sick"
+        )
+        assert model.privacy_report_.rows_per_unit == 3
+        np.testing.assert_allclose(model.coef_, [[0.05, 0.08]], atol=0.02)
+
+    def test_dask_sums_give_the_same_fit(self):
+        dask = pytest.importorskip("dask.dataframe")
+        rows = frame()[["age", "bmi", "visits"]]
+        model = PrivatePoissonRegressor(
+            2.0,
+            1e-6,
+            Bounds(features={"age": (18, 90), "bmi": (15, 50)}, target=(0, 20)),
+            random_state=1,
+            options={"n_iterations": 4},
+        )
+        here = model.fit(rows, "visits").coef_
+        there = model.fit(dask.from_pandas(rows, npartitions=3), "visits").coef_
+        np.testing.assert_array_equal(here, there)
+        yes = rows.assign(often=(rows["visits"] > 1).astype(int)).drop(columns="visits")
+        near = logistic(options={"n_iterations": 4}).fit(yes, "often").coef_
+        far = logistic(options={"n_iterations": 4}).fit(dask.from_pandas(yes, npartitions=3), "often").coef_
+        np.testing.assert_array_equal(near, far)
+        with pytest.raises(DataError, match="two rising numbers"):
+            logistic(classes=("no", "yes")).fit(dask.from_pandas(yes, npartitions=3), "often")
+
+
+def test_model_files_keep_family_and_labels(tmp_path):
+    X, sick, visits = arrays()
+    models = {
+        "yes.json": logistic(bounds=RANGES).fit(X, sick),
+        "count.json": PrivatePoissonRegressor(
+            1.0, 1e-6, Bounds(features=[(18, 90), (15, 50)], target=(0, 20)), random_state=0
+        ).fit(X, visits),
+    }
+    for name, model in models.items():
+        model.save(tmp_path / name)
+        for loaded in (type(model).load(tmp_path / name), load_any(tmp_path / name)):
+            assert type(loaded) is type(model)
+            np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+            np.testing.assert_array_equal(loaded.coef_, model.coef_)
+            assert loaded.privacy_report_ == model.privacy_report_
+        assert {f.what for f in verify_file(tmp_path / name) if not f.holds} == {"private as configured"}
+        with pytest.raises(ModelFileError, match="load it with the estimator of its family"):
+            PrivateLinearRegression.load(tmp_path / name)
+    assert type(load_any(tmp_path / "yes.json").classes_[0]) is np.str_
+
+
+def test_exact_and_float_arithmetic_agree():
+    X, sick, visits = arrays()
+    counts = Bounds(features=[(18, 90), (15, 50)], target=(0, 20))
+    for make, y in (
+        (lambda kind: logistic(bounds=RANGES, arithmetic=kind, epsilon=100.0), sick),
+        (lambda kind: PrivatePoissonRegressor(100.0, 1e-6, counts, arithmetic=kind, random_state=0), visits),
+    ):
+        exact, floating = (make(kind).fit(X, y).coef_ for kind in ("exact", "float"))
+        np.testing.assert_allclose(exact, floating, rtol=0.03)
+
+
+def test_replace_one_neighbours_and_no_intercept_work():
+    X, sick, _ = arrays()
+    model = logistic(bounds=RANGES, neighbours="replace-one", fit_intercept=False).fit(X, sick)
+    assert model.intercept_ == 0.0
+    assert model.privacy_report_.spent_epsilon <= 2.0 * (1.0 + 1e-9)
+
+
+def test_a_report_promises_no_intervals_that_there_are_not():
+    X = np.linspace(-1.0, 1.0, 400)[:, None]
+    report = (
+        PrivateLogisticRegression(1.0, 1e-6, Bounds(features=[(-1, 1)]), random_state=0)
+        .fit(X, X[:, 0] > 0)
+        .privacy_report_
+    )
+    assert "A fit with inference gives intervals" not in report.to_text()
+    assert report.estimate_notes == ("No intervals: standard errors and intervals are for linear regression only.",)

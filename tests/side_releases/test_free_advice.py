@@ -1,0 +1,102 @@
+"""What a fit says of units, categories and columns for free, from numbers that it released anyway."""
+
+import numpy as np
+import pytest
+
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
+
+pandas = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
+
+N = 20_000
+AGE = NumericColumn(18, 90)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    age = rng.uniform(18, 90, N)
+    return pandas.DataFrame(
+        {
+            "age": age,
+            "share": rng.uniform(0, 1, N),
+            "year": np.full(N, 2020.0),
+            "region": rng.choice(["north", "south ", "EAST"], N),
+            "job": rng.choice(["a", "b", "new"], N, p=[0.5, 0.3, 0.2]),
+            "flag": rng.uniform(size=N) < 0.2,
+            "pay": 10 + 0.5 * age + rng.normal(0, 3, N),
+        }
+    )
+
+
+def advice(table, columns, *, times=1.0, target=(0, 100), seed=0, **parameters):
+    made = FeatureMap({"age": AGE, **columns}, target=target)
+    model = PrivateLinearRegression(1.0, 1e-6, feature_map=made, random_state=seed, **parameters)
+    model.fit(table.drop(columns="pay"), times * table["pay"])
+    return " | ".join(model.privacy_report_.advice)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"share": NumericColumn(0, 100)}, "'share' lie at the lower end of the bounds [0, 100]"),
+        ({"share": NumericColumn(-1, 0.01)}, "'share' lie at the upper end of the bounds [-1, 0.01]"),
+        ({"year": NumericColumn(2000, 2040)}, "'year' hardly varies"),
+        ({"region": CategoricalColumn(["north", "soth", "east"])}, "hardly any row is 'soth' in 'region'"),
+        ({"job": CategoricalColumn(["a", "b"], unknown="other")}, "20% of the rows have a value of 'job' that is none"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_cure(table, columns, words, seed):
+    said = advice(table, columns, seed=seed)
+    assert words.replace("20%", "") in said.replace("19%", "").replace("20%", "").replace("21%", "")
+    cures = ("Check the unit", "Narrow the bounds", "Check the spelling", "Add the categories")
+    assert any(cure in said for cure in cures)
+
+
+@pytest.mark.parametrize(("times", "end"), [(1000.0, "upper"), (0.001, "lower")])
+def test_a_target_in_another_unit_is_said_to_be_so(table, times, end):
+    said = advice(table, {}, times=times)
+    assert f"nearly all values of the target lie at the {end} end of the bounds [0, 100]" in said
+    assert "another unit" in said
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_said_of_a_table_as_it_should_be(table, seed):
+    columns = {
+        "share": NumericColumn(0, 1),
+        "region": CategoricalColumn(["north", "south", "east"]),
+        "job": CategoricalColumn(["a", "b"]),
+        "flag": CategoricalColumn([False, True]),
+    }
+    assert advice(table, columns, seed=seed) == ""
+
+
+def test_nothing_is_said_where_noise_hides_it(table):
+    few = table[:100]
+    said = advice(few, {"region": CategoricalColumn(["north", "soth", "east"]), "share": NumericColumn(0, 100)})
+    assert "hardly any row" not in said
+    assert "lie at the" not in said
+
+
+def test_an_affine_map_of_a_column_and_its_bounds_changes_nothing(table):
+    for factor, shift in ((1.0, 0.0), (-3.0, 500.0)):
+        ends = sorted((factor * 2000 + shift, factor * 2040 + shift))
+        changed = table.assign(year=factor * table["year"] + shift)
+        assert "'year' hardly varies" in advice(changed, {"year": NumericColumn(*ends)})
+
+
+def test_counts_of_clipped_values_say_the_same_cure(table):
+    bounds = Bounds(features={"age": (18, 90), "share": (0, 0.001)}, target=(0, 100))
+    rows = table[["age", "share"]]
+    model = PrivateLinearRegression(1.0, 1e-6, bounds, count_clipped=True, random_state=0).fit(rows, table["pay"])
+    said = " | ".join(model.privacy_report_.advice)
+    assert "of the values of 'share' lie above the upper bound and were clipped: the column has another unit" in said
+    assert "Widen" not in said
+
+
+def test_rows_without_an_intercept_have_no_means_to_judge(table):
+    made = FeatureMap({"age": AGE, "year": NumericColumn(2000, 2040)}, target=(0, 100))
+    model = PrivateLinearRegression(1.0, 1e-6, feature_map=made, fit_intercept=False, random_state=0)
+    model.fit(table, "pay")
+    assert "hardly" not in " ".join(model.privacy_report_.advice)
