@@ -72,7 +72,8 @@ def test_missing_ids_of_pandas_are_seen():
         assert (unit_codes(ids) < 0).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("method", sorted(ALGORITHMS))
+# The method with intervals knows that all single rows are in use, and sums over units apart.
+@pytest.mark.parametrize("method", sorted(set(ALGORITHMS) - {"whitened-inference"}))
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
 def test_the_noise_is_that_of_as_many_times_fewer_rows_and_the_estimate_keeps_its_meaning(method, arithmetic):
     """A table in which every row stands twice, as one unit, is to a method the table of single rows."""

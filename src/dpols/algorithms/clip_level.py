@@ -24,6 +24,7 @@ ClipRule = Literal["auto", "tail", "range"]
 LATE_EDGES = 2.0 ** np.concatenate(([-2.0], np.arange(-1.0, 2.5, 0.5), np.arange(3.0, 21.0)))  # in units of lengths
 SEEN = 3.3  # standard deviations from which lengths above an edge are more than noise
 MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen: no intervals beyond
+_SEEN_APART = 4.0  # the same for edges beyond one above which none are seen, of which there are many
 TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
 _TAIL = 4.0  # power at which lengths are taken to thin out
 _LOST = 2.0  # standard deviations of a count that residuals clipped off unseen are allowed for with
@@ -78,7 +79,8 @@ def clip_levels(
     ``first_limit`` the one that stays where counts say next to nothing.
     """
     above, stddev, lower, is_open = _above(counts, edges, multiplier, all_in_use=all_in_use, n_rows=n_rows)
-    seen = is_open & (above > SEEN * stddev)
+    near = np.logical_and.accumulate(is_open & (above > SEEN * stddev), axis=1)
+    seen = near | (is_open & (above > _SEEN_APART * stddev))
     last = np.where(seen.any(axis=1), seen.shape[1] - 1 - np.argmax(seen[:, ::-1], axis=1), -1)
     trial, quiet = np.arange(len(last)), np.minimum(last + 1, is_open.sum(axis=1) - 1)
     place = np.arange(seen.shape[1])
