@@ -110,8 +110,9 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
 def _described(prepared: Prepared) -> dict[str, Any]:
     """Return what a fit is of, in public words."""
     request, feature_map = prepared.request, prepared.request.feature_map
+    name = request.target_name or (None if feature_map is None else feature_map.target_name)
     return {
-        "target_name": request.target_name or (None if feature_map is None else feature_map.target_name),
+        "target_name": name if feature_map is None or name is None else feature_map.fitted_label(name),
         "formula": None if feature_map is None else feature_map.formula,
         "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
         "date": datetime.now(UTC).date().isoformat(),
