@@ -55,6 +55,11 @@ class Request:
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
             )
+        if self.family != "gaussian" and self.feature_map is not None and self.feature_map.target_transform:
+            raise ParameterError(
+                f"the target is declared as {self.feature_map.fitted_name}, but outcomes of family {self.family!r} are "
+                "fitted as they are; leave out the transform of the target, or fit with dpols.PrivateLinearRegression."
+            )
         if self.constraints is not None:
             self._check_constraints()
 
