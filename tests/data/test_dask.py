@@ -338,3 +338,14 @@ def test_a_sketch_needs_no_target(frame):
     row_map = BOUNDS.row_map(n_features=4, columns=NAMES, fit_intercept=True, with_target=False)
     values = [gram(BoundedRows(source, row_map, arithmetic="exact")).value for source in (lazy, kept)]
     np.testing.assert_array_equal(*values)
+
+
+def test_columns_that_bounds_do_not_name_are_left_out(frame):
+    bounds = Bounds(features={name: (-10.0, 10.0) for name in NAMES[:1]}, target=(-10.0, 10.0))
+    text = frame.assign(note="x")
+    models = [
+        PrivateLinearRegression(2.0, 1e-6, bounds, random_state=0).fit(rows, "y")
+        for rows in (text, dd.from_pandas(text, npartitions=2))
+    ]
+    assert models[1].feature_names_in_.tolist() == [NAMES[0]]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)

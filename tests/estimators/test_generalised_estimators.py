@@ -238,3 +238,14 @@ def test_replace_one_neighbours_and_no_intercept_work():
     model = logistic(bounds=RANGES, neighbours="replace-one", fit_intercept=False).fit(X, sick)
     assert model.intercept_ == 0.0
     assert model.privacy_report_.spent_epsilon <= 2.0 * (1.0 + 1e-9)
+
+
+def test_a_report_promises_no_intervals_that_there_are_not():
+    X = np.linspace(-1.0, 1.0, 400)[:, None]
+    report = (
+        PrivateLogisticRegression(1.0, 1e-6, Bounds(features=[(-1, 1)]), random_state=0)
+        .fit(X, X[:, 0] > 0)
+        .privacy_report_
+    )
+    assert "A fit with inference gives intervals" not in report.to_text()
+    assert report.estimate_notes == ("No intervals: standard errors and intervals are for linear regression only.",)

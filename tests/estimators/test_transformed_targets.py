@@ -21,7 +21,7 @@ def staff():
 
 @pytest.fixture(scope="module")
 def model(staff):
-    return ols("log(pay) ~ years", staff, bounds=BOUNDS, inference=0.3, **BUDGET)
+    return ols("log(pay) ~ years", staff, bounds=BOUNDS, inference=True, **BUDGET)
 
 
 def test_coefficients_are_those_of_the_logarithm(model):
@@ -29,6 +29,19 @@ def test_coefficients_are_those_of_the_logarithm(model):
     assert np.allclose(model.intercept_, 6.0, atol=0.05)
     assert model.target_range_ == (1.0, 100_000.0)
     assert ("target", "[0, 11.5129] of log(pay), where the target lies in [1, 100000]") in model.privacy_report_.bounds
+
+
+def test_summaries_name_what_was_fitted(model):
+    assert model.privacy_report_.target_name == "log(pay)"
+    assert "log(pay)" in str(model.summary())
+
+
+def test_models_with_a_link_of_their_own_refuse_a_transform(staff):
+    from dpols import PrivatePoissonRegressor
+
+    made = FeatureMap({"years": NumericColumn(0, 20)}, target=(0, 100), target_transform="log1p")
+    with pytest.raises(BoundsError, match="leave the transform out"):
+        PrivatePoissonRegressor(1.0, 1e-6, feature_map=made).fit(staff, "pay")
 
 
 def test_a_prediction_is_the_median_unless_the_mean_is_asked_for(model):
@@ -79,7 +92,7 @@ def test_predictions_stay_within_the_range_of_the_target_unless_all_are_asked_fo
 @pytest.mark.parametrize("target", ["pay", "values"])
 def test_a_feature_map_gives_what_a_formula_gives(model, staff, target):
     made = FeatureMap({"years": NumericColumn(0, 20)}, target=(1, 100_000), target_transform="log")
-    same = PrivateLinearRegression(feature_map=made, inference=0.3, **BUDGET)
+    same = PrivateLinearRegression(feature_map=made, inference=True, **BUDGET)
     same.fit(staff, "pay") if target == "pay" else same.fit(staff[["years"]], staff["pay"])
     assert np.array_equal(same.coef_, model.coef_)
 

@@ -454,7 +454,7 @@ def test_the_report_says_what_was_declared_of_each_column():
     report = PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL).fit(table(rows, "numpy"), pay).privacy_report_
     declared = dict(report.bounds)
     assert declared["age"] == "[18, 90]; empty cells count as 45"
-    assert declared["region"] == "one of 'north', 'south', 'west'; others count as zeros; empty cells count as 'west'"
+    assert declared["region"] == "one of 'north', 'south', 'west'; others count as 'north'; empty cells count as 'west'"
     assert declared["member"] == "one of 'true', 'false'; others count as 'other'"
 
 

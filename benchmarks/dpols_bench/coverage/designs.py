@@ -152,7 +152,7 @@ OLD = (
     Design("ill conditioned, skewed errors", _skewed, ill_conditioned=True),
 )
 PEOPLE = (
-    Design("1% huge costs", _rare_costs, judged=False, **_UNIT),
+    Design("1% huge costs", _rare_costs, **_UNIT),
     Design("1% huge costs, range rule", _rare_costs, **_BY_RANGE, **_UNIT),
     Design("0.5% outliers", _outliers, judged=False, target=(-0.5, 1.0), exact=False, equal_variances=False),
     Design("0.5% outliers, range rule", _outliers, **_BY_RANGE, target=(-0.5, 1.0), exact=False, equal_variances=False),

@@ -29,7 +29,7 @@ _TAIL = 4.0  # power at which lengths are taken to thin out
 _LOST = 2.0  # standard deviations of a count that residuals clipped off unseen are allowed for with
 _ROOM = (1.05, 0.5)  # of the range rule: a factor, and how far from the mean target predictions are expected
 _FREE = 0.5  # of the residuals' standard deviation: noise that is hardly felt
-_AT_AN_END = (0.02, 0.05)  # share of the targets' squares that may be missing where all lie at an end, and its noise
+_AT_AN_END = (0.035, 0.05)  # share of the targets' squares that may be missing where all lie at an end, and its noise
 
 
 @dataclass(frozen=True)

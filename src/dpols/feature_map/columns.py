@@ -151,7 +151,8 @@ class CategoricalColumn:
 
     def describe(self) -> str:
         """Say what is declared."""
-        unknown = "others count as zeros" if self.unknown == "zeros" else "others count as 'other'"
+        zeros = f"{self.categories[0]!r}" if self.drop_first else "none of them"
+        unknown = f"others count as {zeros if self.unknown == 'zeros' else repr(OTHER)}"
         empty = "" if self.missing is None else f"; empty cells count as {self.missing!r}"
         case = "; letter case matters" if self.case == "exact" else ""
         return f"one of {', '.join(map(repr, self.categories))}; {unknown}{empty}{case}"

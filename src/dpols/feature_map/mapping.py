@@ -161,7 +161,11 @@ class FeatureMap:
     @property
     def fitted_name(self) -> str:
         """What is fitted: the name of the target, within its transform where there is one."""
-        return bare(label_of(self.target_transform, self._target_label))
+        return self.fitted_label(self._target_label)
+
+    def fitted_label(self, name: str) -> str:
+        """Return what is fitted where the target has this name: it, or its transform."""
+        return bare(label_of(self.target_transform, name))
 
     def fitted_target(self, values: Array) -> Array:
         """Return what is fitted in place of targets: these, or the transform of them within their range."""

@@ -26,6 +26,7 @@ from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
+_LINEAR_ONLY = "No intervals: standard errors and intervals are for linear regression only."
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = {
     "HC1": "if rows are independent; errors may have unequal variances",
@@ -101,7 +102,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         versions=versions(),
         **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=_notes(outcome, inference),
+        estimate_notes=_notes(outcome, inference, prepared.request.family),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
 
@@ -109,8 +110,9 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
 def _described(prepared: Prepared) -> dict[str, Any]:
     """Return what a fit is of, in public words."""
     request, feature_map = prepared.request, prepared.request.feature_map
+    name = request.target_name or (None if feature_map is None else feature_map.target_name)
     return {
-        "target_name": request.target_name or (None if feature_map is None else feature_map.target_name),
+        "target_name": name if feature_map is None or name is None else feature_map.fitted_label(name),
         "formula": None if feature_map is None else feature_map.formula,
         "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
         "date": datetime.now(UTC).date().isoformat(),
@@ -146,9 +148,11 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     )
 
 
-def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
+def _notes(outcome: Outcome, inference: Inference | None, family: FamilyName) -> tuple[str, ...]:
     if outcome.limits is not None:
         return (NO_INTERVALS,)
+    if family != "gaussian":
+        return (_LINEAR_ONLY,)
     return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference))
 
 
