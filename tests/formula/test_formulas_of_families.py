@@ -5,7 +5,7 @@ import pytest
 
 import dpols
 from dpols import Bounds, CategoricalColumn, Constraints, FeatureMap, NumericColumn, PrivatePoissonRegressor
-from dpols.errors import ParameterError
+from dpols.errors import BoundsError, ParameterError
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
@@ -42,11 +42,11 @@ def test_a_yes_or_no_outcome_may_be_declared_in_any_way(declared):
 
 def test_a_transform_of_the_outcome_is_refused():
     declared = FeatureMap({"x": NumericColumn(0, 1)}, target=(1, 20), target_name="visits", target_transform="log")
-    with pytest.raises(ParameterError, match=r"log\(visits\).* leave out the transform of the target"):
+    with pytest.raises(BoundsError, match=r"log\(visits\).* leave the transform out"):
         dpols.poisson("log(visits) ~ x", rows(), bounds=COUNTS, **BUDGET)
-    with pytest.raises(ParameterError, match="leave out the transform of the target"):
+    with pytest.raises(BoundsError, match="leave the transform out"):
         PrivatePoissonRegressor(feature_map=declared, **BUDGET).fit(rows(), "visits")
-    with pytest.raises(ParameterError, match="leave out the transform of the target"):
+    with pytest.raises(BoundsError, match="leave the transform out"):
         dpols.PrivateLogisticRegression(feature_map=declared, **LABELS, **BUDGET).fit(rows(), "late")
     with pytest.raises(ParameterError, match="yes/no outcome, which has no transform"):
         dpols.logit("log(late) ~ x", rows(), bounds=COUNTS, **LABELS, **BUDGET)
