@@ -24,7 +24,7 @@ from .side_releases.paid_bounds import PaidBounds
 from .storage.plain_data import text
 
 
-class PrivateLinearRegression(RegressorMixin, PrivateRegression, Predicting):
+class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
     """Least squares with a differential privacy guarantee.
 
     Parameters

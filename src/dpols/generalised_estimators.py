@@ -203,7 +203,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         request = super()._request(groups, dependent)
         found, target = (FOUND,) if self.__dict__.pop("_found") else (), self.__dict__.pop("_range")
         if request.feature_map is not None:
-            return replace(request, assumed_public=found, feature_map=replace(request.feature_map, target=target))
+            feature_map = replace(request.feature_map, target=target, target_name=dependent)
+            return replace(request, assumed_public=found, feature_map=feature_map)
         bounds = request.bounds
         if isinstance(bounds, Bounds):
             if bounds.y_abs is not None or bounds.target not in (None, _YES_OR_NO):

@@ -214,7 +214,7 @@ def test_a_method_in_stages_is_refused():
         end_to_end("ihm-adaptive")
 
 
-@pytest.mark.parametrize("method", ["adassp", "linmix", "dp-gd", "sheffet"])
+@pytest.mark.parametrize("method", ["adassp", "linmix", "dp-gd", "sheffet", "logistic"])
 def test_other_methods_are_audited_too(method):
     found = audit(end_to_end(method)[0], runs=3000)
     assert found.holds

@@ -11,6 +11,7 @@ from dpols import Bounds
 from dpols.algorithms import ALGORITHMS, GENERALISED
 from dpols.audit import replay
 from dpols.audit.replay import replay_program, without_row
+from dpols.audit.subjects import end_to_end
 from dpols.audit.tape import MECHANISMS
 from dpols.data import ArraySource, BoundedRows
 from dpols.mechanisms import Channel
@@ -118,6 +119,15 @@ def test_the_longest_row_attains_what_is_declared():
     )
     assert report.holds
     assert all(0.9999 < call.ratio <= 1.0 for call in report.calls)
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+@pytest.mark.parametrize("method", GENERALISED)
+def test_the_subjects_of_an_audit_attain_what_generalised_models_declare(method, arithmetic):
+    subject = end_to_end(method)[0]
+    report = replay_program(subject.program, *subject.neighbours(arithmetic), bits=streams(1, 1))
+    assert report.holds
+    assert 0.999 < report.worst_ratio <= 1.0 + 1e-12
 
 
 def test_every_way_out_of_a_channel_is_on_tape():

@@ -98,10 +98,50 @@ def test_counts(dpols, data):
         (("--classes", "a,b"), "--classes goes with --family binomial"),
         (("--family", "binomial", "--classes", "a"), "must be two labels"),
         (("--family", "binomial", "--method", "ihm"), "is for --family gaussian"),
-        (("--family", "binomial", "--inference"), "is for --family gaussian"),
+        (("--family", "binomial", "--inference"), "--inference is for --family gaussian; leave it out"),
+        (("--family", "poisson", "--constraint", "nonnegative"), "--constraint is for --family gaussian; leave it out"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(dpols, data, options, words):
     done = dpols("fit", data, "--target", "visits", "--bounds", "counts.toml", *BUDGET, *options, "--out", "m.json")
     assert done.code != 0
     assert words in " ".join(done.err.split())
+
+
+def test_a_transform_of_a_count_is_refused(dpols, data):
+    logged = ("--formula", "log1p(visits) ~ age", "--bounds", "counts.toml", "--family", "poisson")
+    done = dpols("fit", data, *logged, *BUDGET, "--out", "m.json")
+    assert done.code != 0
+    assert "leave the transform out" in " ".join(done.err.split())
+
+
+def test_paid_bounds_are_refused(dpols, data):
+    asked = ("--target", "visits", "--bounds", "counts.toml", "--paid-bounds", "0.1", "--family", "poisson")
+    done = dpols("fit", data, *asked, *BUDGET, "--out", "m.json")
+    assert done.code != 0
+    assert "PaidBounds are for linear models" in " ".join(done.err.split())
+
+
+def test_a_model_of_a_count_has_no_intervals(dpols, data):
+    fit = ("fit", data, "--target", "visits", "--bounds", "counts.toml", *BUDGET, "--family", "poisson")
+    assert dpols(*fit, "--out", "m.json").code == 0
+    for command, words in {
+        ("predict", "m.json", data, "--interval", "mean", "--out", "p.csv"): "--interval is for models of --family",
+        ("predict", "m.json", data, "--raw", "--out", "p.csv"): "--raw is for models of --family gaussian; leave it",
+        ("summary", "m.json"): "has no standard errors; dpols report shows its coefficients",
+    }.items():
+        done = dpols(*command)
+        assert done.code != 0
+        assert words in " ".join(done.err.split())
+
+
+def test_a_public_table_gives_ranges_and_categories_for_a_yes_or_no_target(dpols, data):
+    public = data.with_name("public.csv")
+    public.write_text("age,city,sick\n18,town,no\n90,village,yes\n")
+    asked = ("--target", "sick", "--features", "age,city", "--reference-bounds", public)
+    done = dpols("fit", data, *asked, *BUDGET, "--family", "binomial", "--classes", "no,yes", "--out", "m.json")
+    assert done.code == 0, done.err
+    model = PrivateLogisticRegression.load("m.json")
+    assert model.feature_map_.names == ("age", "city[village]")
+    np.testing.assert_allclose(model.coef_[0], [0.08, 1.0], atol=0.35)
+    assert model.privacy_report_.bounds_origin == "reference"

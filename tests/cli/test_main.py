@@ -27,6 +27,13 @@ def test_version(dpols):
     assert dpols("--version").out == f"dpols {package.__version__}\n"
 
 
+def test_commands_load_estimators_only_when_they_run():
+    pytest.importorskip("typer")
+    code = "import sys, dpols.cli.app; print(*sorted({'scipy', 'sklearn'} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_help_names_every_command_and_is_shown_without_arguments(dpols):
     pytest.importorskip("typer")
     shown = dpols("--help")

@@ -264,3 +264,12 @@ def test_the_picture_has_a_curve_for_each_method(tmp_path):
     plan = plan_accuracy(n=2000, d=2, epsilon=[1, 10], methods=["whitened", "adassp"], trials=2)
     plan.save_plot(tmp_path / "plan.png")
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("method", ["logistic", "poisson"])
+def test_methods_of_other_families_are_not_planned(method):
+    with pytest.raises(ParameterError, match=rf"{method}.* for linear models; the methods are .*whitened"):
+        plan_accuracy(n=2000, d=2, epsilon=[1.0], methods=[method])
+    for plan, given in ((required_epsilon, {"n": 2000}), (required_rows, {"epsilon": 1.0})):
+        with pytest.raises(ParameterError, match="for linear models"):
+            plan(d=2, wanted_r_squared=0.3, method=method, **given)

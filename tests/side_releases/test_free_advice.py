@@ -36,7 +36,8 @@ def advice(table, columns, *, times=1.0, target=(0, 100), seed=0, **parameters):
     return " | ".join(model.privacy_report_.advice)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("inference", [False, True])
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
@@ -47,8 +48,8 @@ def advice(table, columns, *, times=1.0, target=(0, 100), seed=0, **parameters):
         ({"job": CategoricalColumn(["a", "b"], unknown="other")}, "20% of the rows have a value of 'job' that is none"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_cure(table, columns, words, seed):
-    said = advice(table, columns, seed=seed)
+def test_what_is_wrong_is_said_with_the_cure(table, columns, words, seed, inference):
+    said = advice(table, columns, seed=seed, inference=inference)
     assert words.replace("20%", "") in said.replace("19%", "").replace("20%", "").replace("21%", "")
     cures = ("Check the unit", "Narrow the bounds", "Check the spelling", "Add the categories")
     assert any(cure in said for cure in cures)
@@ -61,15 +62,16 @@ def test_a_target_in_another_unit_is_said_to_be_so(table, times, end):
     assert "another unit" in said
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_nothing_is_said_of_a_table_as_it_should_be(table, seed):
+@pytest.mark.parametrize("inference", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_said_of_a_table_as_it_should_be(table, seed, inference):
     columns = {
         "share": NumericColumn(0, 1),
         "region": CategoricalColumn(["north", "south", "east"]),
         "job": CategoricalColumn(["a", "b"]),
         "flag": CategoricalColumn([False, True]),
     }
-    assert advice(table, columns, seed=seed) == ""
+    assert advice(table, columns, seed=seed, inference=inference) == ""
 
 
 def test_nothing_is_said_where_noise_hides_it(table):

@@ -165,6 +165,16 @@ def algorithm(name: str) -> Algorithm:
     return ALGORITHMS[name]
 
 
+def linear_algorithm(name: str) -> Algorithm:
+    """Return the row of the table for a method of linear models."""
+    if name in GENERALISED:
+        raise ParameterError(
+            f"method={name!r} is for outcomes of family {GENERALISED[name].family!r}, and this is for linear models; "
+            f"the methods are {', '.join(sorted(ALGORITHMS))}."
+        )
+    return algorithm(name)
+
+
 __all__ = [
     "ALGORITHMS",
     "GENERALISED",
@@ -177,6 +187,7 @@ __all__ = [
     "algorithm",
     "certified_delta_of",
     "follows",
+    "linear_algorithm",
     "names_of",
     "planned_epsilon",
     "spent_epsilon",

@@ -27,7 +27,7 @@ from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
-from ..statistics import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
+from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
 from .base import Evidence, Fit
 from .generalised_path import GeneralisedPath, StepsPlan
 from .options import PlannedFor, steps
@@ -139,10 +139,12 @@ def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
     known = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known)
     path = _start(plan, response, known, space, row_map.constant)
-    _descend(rows, plan, channel, path, range(plan.turn))
+    white = whiten(rows, path.space.metric)
+    _descend(white, plan, channel, path, range(plan.turn))
     if plan.sloped_multiplier is not None:
-        path = _sloped(rows, plan, channel, path)
-    _descend(rows, plan, channel, path, range(plan.turn, plan.n_iterations))
+        path = _sloped(white, plan, channel, path)
+        white = whiten(rows, path.space.metric)
+    _descend(white, plan, channel, path, range(plan.turn, plan.n_iterations))
     return path.close(channel.releases)
 
 
@@ -193,10 +195,9 @@ def _start(
     return GeneralisedPath(plan, response, known, scaled, base, constant, slope, careful)
 
 
-def _descend(rows: BoundedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath, which: range) -> None:
-    white = whiten(rows, path.space.metric)
+def _descend(white: WhitenedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath, which: range) -> None:
     for step in which:
-        theta = path.at(predictor_point(rows, path.theta))
+        theta = path.at(predictor_point(white.bounded, path.theta))
         multiplier = {plan.warm_up - 1: plan.count_multiplier, plan.turn: plan.rise_multiplier}.get(step)
         if multiplier is None:
             exact = mean_gradient(white, theta, path.response, limit=path.limit)
@@ -207,12 +208,11 @@ def _descend(rows: BoundedRows, plan: GeneralisedPlan, channel: Channel, path: G
         path.choose(channel.gaussian(exact_counts, multiplier=multiplier), multiplier)
 
 
-def _sloped(rows: BoundedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath) -> GeneralisedPath:
+def _sloped(white: WhitenedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath) -> GeneralisedPath:
     """Release the curvature at the point that was reached, and go on in coordinates where it is one."""
     assert plan.sloped_multiplier is not None
     space, d = path.space, plan.n_features
-    theta = path.at(predictor_point(rows, path.theta))
-    white = whiten(rows, space.metric)
+    theta = path.at(predictor_point(white.bounded, path.theta))
     limit = np.maximum(_ROW_LIMIT * np.sqrt(path.slope) * space.rms, SMALLEST)
     spread = math.sqrt(2.0 * d) * plan.sloped_multiplier
     exact = sloped_gram(white, theta, path.response, limit=limit)

@@ -186,6 +186,9 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
         "used": np.full(channel.trials, float(plan.n_rows))
         if rows.all_in_use
         else np.clip(known.count, 1.0, plan.n_rows),
+        "row_means": known.noisy_features,
+        "target_mean": known.noisy_target,
+        "mean_noise": known.noise,
         "row_limits": np.column_stack((space.row_limits, row_limit)),
         "limits": np.array(path.limits).T,
         "gram": gram,

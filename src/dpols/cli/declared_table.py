@@ -100,7 +100,7 @@ def by_formula(
     named = target_of(formula)
     if target not in (None, named):
         raise ParameterError(f"--target {target!r} is not that of the formula, {named!r}; leave out --target.")
-    made = translated(formula, with_outcome(family, read_declared(bounds, named)))
+    made = translated(formula, with_outcome(family, formula, read_declared(bounds, named)))
     if made.fit_intercept and not fit_intercept:
         raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")
     return made.target, made.feature_map, made.fit_intercept

@@ -1,20 +1,22 @@
 """The estimator of a family of outcomes, as options name it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..constraints import Constraints
 from ..errors import ParameterError
-from ..estimators import PrivateLinearRegression
-from ..generalised_estimators import ESTIMATORS, METHODS, PrivateLogisticRegression
-from ..inference.summary import Summary
-from ..private_regression import PrivateRegression
 from .options import in_use
+
+if TYPE_CHECKING:
+    from ..constraints import Constraints
+    from ..inference.summary import Summary
+    from ..private_regression import PrivateRegression
 
 _DEFAULT = "whitened"
 
 
 def method_of(family: str, method: str, *, inference: bool) -> str:
     """Return the method that fits; families other than the normal one have one each."""
+    from ..generalised_estimators import METHODS
+
     return in_use(method, inference=inference) if family == "gaussian" else METHODS[family]
 
 
@@ -23,10 +25,13 @@ def estimator_of(
     classes: str | None,
     method: str,
     inference: bool,
-    constraints: Constraints | None,
+    constraints: "Constraints | None",
     **parameters: Any,
-) -> PrivateRegression:
+) -> "PrivateRegression":
     """Return the estimator of a family; options that it does not have are refused."""
+    from ..estimators import PrivateLinearRegression
+    from ..generalised_estimators import ESTIMATORS, PrivateLogisticRegression
+
     if family != "binomial" and classes is not None:
         raise ParameterError("--classes goes with --family binomial.")
     if family == "gaussian":
@@ -42,8 +47,10 @@ def estimator_of(
     return ESTIMATORS[family](**parameters)
 
 
-def summary_of(model: PrivateRegression) -> Summary | None:
+def summary_of(model: "PrivateRegression") -> "Summary | None":
     """Return estimates with intervals, where a model has any."""
+    from ..estimators import PrivateLinearRegression
+
     return model.summary() if isinstance(model, PrivateLinearRegression) and model.inference_ is not None else None
 
 

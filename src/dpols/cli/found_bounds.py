@@ -122,11 +122,6 @@ def map_of_reference(path: Path, target: str | None, features: Sequence[str]) ->
     text = [name for name in features if types[name] is not None or not _holds_numbers(file, name)]
     if not text:
         return None
-    if target is None:
-        raise ParameterError(
-            f"--reference-bounds {str(path)!r} has categories, which go with a target of numbers; for a yes/no target "
-            "list them in a --bounds file."
-        )
     table = table_in_memory(file, names, text)
     return FeatureMap.from_reference(_without_empty(table, text), target=target)
 

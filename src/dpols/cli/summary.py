@@ -37,10 +37,17 @@ def summary(
 ) -> None:
     """Show coefficients with standard errors and intervals, or why there are none. It costs no budget."""
     from ..estimators import PrivateLinearRegression
+    from ..generalised_estimators import load_any
 
     if not 0.0 < alpha < 1.0:
         raise ParameterError(f"--alpha {alpha:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")
-    found = PrivateLinearRegression.load(model).summary(alpha, target=target)
+    fitted = load_any(model)
+    if not isinstance(fitted, PrivateLinearRegression):
+        raise ParameterError(
+            f"{str(model)!r} is a model of --family {fitted.family}, which has no standard errors; dpols report shows "
+            "its coefficients."
+        )
+    found = fitted.summary(alpha, target=target)
     if out is not None:
         if out.suffix.lower() not in _FORMATS:
             raise ParameterError(f"--out {str(out)!r} must end in {', '.join(_FORMATS)}, which says what to write.")

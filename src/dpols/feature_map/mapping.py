@@ -109,15 +109,15 @@ class FeatureMap:
         self.bounds()
 
     @classmethod
-    def from_reference(cls, table: Any, *, target: str, margin: float = 0.1) -> "FeatureMap":
+    def from_reference(cls, table: Any, *, target: str | None = None, margin: float = 0.1) -> "FeatureMap":
         """Return the ranges and the categories of a table that is public by the caller's word, such as a census.
 
         Parameters
         ----------
         table : pandas, polars or pyarrow table
             The reference: never the data that is to be protected, nor a part of it.
-        target : str
-            Name of the target's column.
+        target : str, optional
+            Name of the target's column. A yes/no outcome needs no range; leave its column out of the table.
         margin : float, default=0.1
             By how much of its width each range is extended on either side.
         """

@@ -16,12 +16,12 @@ from .columns import CategoricalColumn, Column, NumericColumn, category_name
 _MOST_CATEGORIES = 50
 
 
-def reference_columns(table: Any, target: str, margin: float) -> tuple[dict[str, Column], Interval]:
-    """Return what a public table says of its columns, and the range of its target."""
+def reference_columns(table: Any, target: str | None, margin: float) -> tuple[dict[str, Column], Interval | None]:
+    """Return what a public table says of its columns, and the range of its target where one is named."""
     if not is_table(table):
         raise DataTypeError(f"the reference is of type {type(table).__name__}; pass a pandas, polars or pyarrow table.")
     names = [str(name) for name in (table.column_names if library_of(table) == "pyarrow" else table.columns)]
-    if target not in names:
+    if target is not None and target not in names:
         raise BoundsError(f"target={target!r} is not a column of the reference; its columns are {names}.")
     text = [name for name in names if name != target and not _holds_numbers(raw_column(table, name))]
     numeric = [name for name in names if name not in text]
@@ -33,7 +33,7 @@ def reference_columns(table: Any, target: str, margin: float) -> tuple[dict[str,
             columns[name] = CategoricalColumn(_levels(name, raw_column(table, name)))
         elif name != target:
             columns[name] = NumericColumn(*ranges[name])
-    return columns, ranges[target]
+    return columns, None if target is None else ranges[target]
 
 
 def _holds_numbers(column: Any) -> bool:

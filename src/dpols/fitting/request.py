@@ -55,6 +55,11 @@ class Request:
             raise ParameterError(
                 f"feature_map must be a dpols.FeatureMap, not of type {type(self.feature_map).__name__}."
             )
+        if self.family != "gaussian" and self.feature_map is not None and self.feature_map.target_transform:
+            raise BoundsError(
+                f"the target is declared as {self.feature_map.fitted_name}, but only linear models fit a transform of "
+                "the target; leave the transform out, since this model has a link of its own."
+            )
         if self.constraints is not None:
             self._check_constraints()
 
@@ -92,11 +97,6 @@ class Request:
         """Refuse ranges that the family of outcomes does not have."""
         if self.family == "gaussian":
             return bounds
-        if self.feature_map is not None and self.feature_map.target_transform:
-            raise BoundsError(
-                f"the target is declared as {self.feature_map.fitted_name}, but only linear models fit a transform of "
-                "the target; leave the transform out, since this model has a link of its own."
-            )
         if isinstance(bounds, PaidBounds):
             raise BoundsError("PaidBounds are for linear models; pass dpols.Bounds with ranges that are public.")
         if self.family == "poisson" and (bounds.target is None or bounds.target[0] < 0.0):

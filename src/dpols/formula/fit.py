@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from inspect import signature
 from typing import Any, TypeVar
 
 from ..data import Bounds, read
@@ -11,7 +12,7 @@ from ..estimators import PrivateLinearRegression
 from ..feature_map import FeatureMap
 from ..generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
 from ..private_regression import PrivateRegression, Progress
-from .translation import translated
+from .translation import left_side, translated
 
 Model = TypeVar("Model", bound=PrivateRegression)
 
@@ -112,7 +113,12 @@ def _fitted(
     clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
     if clash:
         raise ParameterError(f"{clash[0]} follows from the formula; write 0 + ... for a fit without intercept.")
-    made = translated(formula, with_outcome(estimator.family, bounds))
+    missing = sorted({"inference", "constraints", "method"} & (set(parameters) - set(signature(estimator).parameters)))
+    if missing:
+        raise ParameterError(
+            f"{missing[0]} is for linear models; {estimator.__name__} has none. Leave it out, or fit with dpols.ols."
+        )
+    made = translated(formula, with_outcome(estimator.family, formula, bounds))
     x_norm = bounds.x_norm if isinstance(bounds, Bounds) else None
     model = estimator(
         epsilon,
@@ -131,8 +137,15 @@ def _fitted(
     return model.fit(data, progress=progress)
 
 
-def with_outcome(family: str, bounds: Bounds | FeatureMap) -> Bounds | FeatureMap:
-    """Return bounds in which a yes/no outcome has the range that its numbers have."""
-    if family != "binomial" or bounds.target is not None or getattr(bounds, "y_abs", None) is not None:
-        return bounds
-    return replace(bounds, target=(0.0, 1.0))
+def with_outcome(family: str, formula: str, bounds: Bounds | FeatureMap) -> Bounds | FeatureMap:
+    """Return bounds in which a yes/no outcome has the range that its numbers have, whatever else is declared of it."""
+    if family != "binomial" or not isinstance(bounds, Bounds | FeatureMap):
+        return bounds  # what is neither, a formula refuses
+    name, transform = left_side(formula)
+    if isinstance(bounds, FeatureMap) and bounds.target_name in (None, name):
+        transform = transform or bounds.target_transform
+    if transform:
+        raise ParameterError(f"{name!r} is a yes/no outcome, which has no transform; leave out its function.")
+    if isinstance(bounds, Bounds):
+        return replace(bounds, target=(0.0, 1.0), y_abs=None)
+    return replace(bounds, target=(0.0, 1.0), target_name=name, target_transform=None)

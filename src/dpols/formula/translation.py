@@ -62,7 +62,12 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
 
 def target_of(formula: str) -> str:
     """Return the name of the column on the left of ``~``."""
-    return _target(parsed(formula))[0]
+    return left_side(formula)[0]
+
+
+def left_side(formula: str) -> Chain:
+    """Return the name of the column on the left of ``~``, and the functions that it stands in."""
+    return _target(parsed(formula))
 
 
 def _target(sides: Sides) -> Chain:

@@ -4,6 +4,7 @@ Everything is computed from what the fit released, so that none of it costs anyt
 results are pandas frames and series, or small tables of the same names where pandas is not installed.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class Inferring:
 
     inference_: Inference | None
     privacy_report_: PrivacyReport
+    _features: Callable[[Any], Any]  # of an estimator: rows to predict for as numbers, a column for each coefficient
 
     def summary(self, alpha: float = 0.05, *, target: Target = "population") -> Summary:
         """Return coefficients with standard errors and intervals of level 1 - alpha, or why there are none.
@@ -234,9 +236,6 @@ class Inferring:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-
-    def _features(self, X: Any) -> Any:
-        raise NotImplementedError
 
     def _in_units(self, found: PredictionInterval) -> PredictionInterval:
         """Return intervals of what was fitted in the units of the target."""

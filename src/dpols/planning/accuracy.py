@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..algorithms import algorithm
+from ..algorithms import linear_algorithm
 from ..errors import DpolsError, ParameterError
 from .question import Assumptions, Progress, Question
 from .samples import Sample
@@ -165,7 +165,7 @@ def plan_accuracy(
     chosen = (METHODS if methods is None else (methods,) if isinstance(methods, str) else tuple(methods)) or METHODS
     epsilons = tuple(sorted({float(e) for e in _several(epsilon)}))
     for name in chosen:
-        algorithm(name)
+        linear_algorithm(name)
     samples = question.samples(n)
     for value in epsilons:
         question.budget(value, n)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from ..algorithms import algorithm
+from ..algorithms import linear_algorithm
 from ..errors import CalibrationError, ParameterError
 from .accuracy import NOTHING_SPENT, nonprivate_r_squared
 from .page import share_in_words
@@ -73,7 +73,7 @@ def required_epsilon(
     """
     question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width, interval_share)
-    algorithm(method)
+    linear_algorithm(method)
     samples = question.samples(n)
     least = nonprivate_r_squared(samples[0])
     if goal.r_squared is not None and least < goal.r_squared:
@@ -106,7 +106,7 @@ def required_rows(
     """
     question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width, interval_share)
-    algorithm(method)
+    linear_algorithm(method)
     question.budget(epsilon, N_RANGE[0])
     most = question.table.r_squared
     if goal.r_squared is not None and most <= goal.r_squared:

@@ -45,11 +45,16 @@ def released_means(transcript: Mapping[str, Array], row_map: RowMap) -> Means | 
 def _largest_spread(transcript: Mapping[str, Array]) -> Array:
     """Return about the largest standard deviation of each coordinate of a row.
 
-    In whitened coordinates v = M'x the matrix X'X is diagonal, and its noise is that of the second Gram matrix alone.
+    In whitened coordinates v = M'x, X'X was released once more; or it is diagonal there, and its noise is that of the
+    second Gram matrix alone.
     """
     back = np.linalg.inv(transcript["metric"][0])
-    gram = back.T @ (transcript["curvature"][0][:, None] * back)
-    noise = float(transcript["gram_noise"][0]) * np.square(transcript["inner"][0] @ back).sum(axis=0)
+    if "gram" in transcript:
+        white, arms = transcript["gram"][0], back
+    else:
+        white, arms = np.diag(transcript["curvature"][0]), transcript["inner"][0] @ back
+    gram = back.T @ white @ back
+    noise = float(transcript["gram_noise"][0]) * np.square(arms).sum(axis=0)
     # About the mean, whose coordinate is the constant, the last one.
     own = np.diag(gram) - gram[:, -1] ** 2 / max(gram[-1, -1], np.finfo(float).tiny)
     return np.asarray(np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["used"][0]))
