@@ -84,5 +84,5 @@ def test_a_budget_too_small_for_two_steps_is_refused():
 def test_the_error_says_what_the_rule_is():
     with pytest.raises(ParameterError, match=r"^floor=0.5 must exceed 1\.$"):
         MixingRelease(3, 0.5)
-    with pytest.raises(ParameterError, match=r"^multiplier='loud' must be a number\.$"):
+    with pytest.raises(ParameterError, match=r"^multiplier='loud' must be a number, without quotation marks\.$"):
         GaussianRelease("loud")
