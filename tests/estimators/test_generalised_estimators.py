@@ -6,10 +6,12 @@ import pytest
 from dpols import (
     Bounds,
     BudgetLedger,
+    PrivateGridSearch,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivatePoissonRegressor,
     read,
+    summary_col,
 )
 from dpols.errors import BadRowsError, BoundsError, DataError, ModelFileError, ParameterError
 from dpols.feature_map import CategoricalColumn, FeatureMap, NumericColumn
@@ -249,3 +251,12 @@ def test_a_report_promises_no_intervals_that_there_are_not():
     )
     assert "A fit with inference gives intervals" not in report.to_text()
     assert report.estimate_notes == ("No intervals: standard errors and intervals are for linear regression only.",)
+
+
+def test_searches_and_tables_of_several_fits_are_for_linear_models():
+    X, _, visits = arrays()
+    model = PrivatePoissonRegressor(1.0, 1e-6, Bounds(features=[(18, 90), (15, 50)], target=(0, 20)), random_state=0)
+    with pytest.raises(ParameterError, match=r"PrivatePoissonRegressor; searches are for linear models\."):
+        PrivateGridSearch(model, {"fit_intercept": [True]}, epsilon=1.0, delta=1e-6).fit(X, visits)
+    with pytest.raises(ParameterError, match="fitted linear models"):
+        summary_col([model.fit(X, visits)])
