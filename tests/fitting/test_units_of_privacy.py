@@ -59,7 +59,7 @@ def test_missing_ids_are_refused_or_not_used():
     X, y, _ = visits(6)
     nan = float("nan")
     for ids in (["a", None, "a", nan, "b", "b"], np.array([1.0, nan, 1.0, nan, 2.0, 2.0])):
-        with pytest.raises(DataError, match="the id of a unit is missing, and"):
+        with pytest.raises(DataError, match="the id of a unit is missing, or"):
             source_of_units(ArraySource(X, y), ids, max_rows=2, bad_rows="raise")
         source = source_of_units(ArraySource(X, y), ids, max_rows=2, bad_rows="zero")
         assert source.kept.tolist() == [True, False, True, False, True, True]
