@@ -260,3 +260,10 @@ def test_searches_and_tables_of_several_fits_are_for_linear_models():
         PrivateGridSearch(model, {"fit_intercept": [True]}, epsilon=1.0, delta=1e-6).fit(X, visits)
     with pytest.raises(ParameterError, match="fitted linear models"):
         summary_col([model.fit(X, visits)])
+
+
+def test_where_noise_hides_the_base_rate_no_label_is_certain():
+    X = np.random.default_rng(0).uniform(-1, 1, (12, 2))
+    for seed in range(6):
+        model = logistic(bounds=Bounds(features=[(-1, 1)] * 2), epsilon=1.0, classes=(0, 1), random_state=seed)
+        assert 0.1 < model.fit(X, [0, 1] * 6).predict_proba(X)[:, 1].mean() < 0.9
