@@ -6,10 +6,12 @@ import pytest
 from dpols import (
     Bounds,
     BudgetLedger,
+    PrivateGridSearch,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivatePoissonRegressor,
     read,
+    summary_col,
 )
 from dpols.errors import BadRowsError, BoundsError, DataError, ModelFileError, ParameterError
 from dpols.feature_map import CategoricalColumn, FeatureMap, NumericColumn
@@ -249,3 +251,19 @@ def test_a_report_promises_no_intervals_that_there_are_not():
     )
     assert "A fit with inference gives intervals" not in report.to_text()
     assert report.estimate_notes == ("No intervals: standard errors and intervals are for linear regression only.",)
+
+
+def test_searches_and_tables_of_several_fits_are_for_linear_models():
+    X, _, visits = arrays()
+    model = PrivatePoissonRegressor(1.0, 1e-6, Bounds(features=[(18, 90), (15, 50)], target=(0, 20)), random_state=0)
+    with pytest.raises(ParameterError, match=r"PrivatePoissonRegressor; searches are for linear models\."):
+        PrivateGridSearch(model, {"fit_intercept": [True]}, epsilon=1.0, delta=1e-6).fit(X, visits)
+    with pytest.raises(ParameterError, match="fitted linear models"):
+        summary_col([model.fit(X, visits)])
+
+
+def test_where_noise_hides_the_base_rate_no_label_is_certain():
+    X = np.random.default_rng(0).uniform(-1, 1, (12, 2))
+    for seed in range(6):
+        model = logistic(bounds=Bounds(features=[(-1, 1)] * 2), epsilon=1.0, classes=(0, 1), random_state=seed)
+        assert 0.1 < model.fit(X, [0, 1] * 6).predict_proba(X)[:, 1].mean() < 0.9

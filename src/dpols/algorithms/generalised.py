@@ -176,7 +176,8 @@ def _start(
     predictor = np.zeros(len(known.used))
     base = np.zeros((len(known.used), plan.n_features))
     if constant is not None:
-        unsure = response.scale * 0.5 * known.noise  # a standard deviation of the mean outcome
+        # A standard deviation of the mean outcome, but where that says nothing the middle of the range.
+        unsure = np.minimum(response.scale * 0.5 * known.noise, 0.5 * response.high)
         highest = response.high - unsure
         # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
         missing, noise = plan.n_rows - known.used, known.noise * known.used

@@ -97,7 +97,7 @@ def summary_col(
         What standard errors are about.
     """
     if isinstance(models, Inferring) or not models or not all(isinstance(model, Inferring) for model in models):
-        raise ParameterError("models must be a list of fitted models, such as [small, large].")
+        raise ParameterError("models must be a list of fitted linear models, such as [small, large].")
     shown = [summarise(model.privacy_report_, model.inference_, target=target) for model in _fitted(models)]
     if names is not None and (isinstance(names, str) or len(names) != len(models)):
         raise ParameterError(f"names={names!r} must be a heading for each of the {len(models)} models.")

@@ -22,7 +22,10 @@ _SET_BY_THE_SEARCH = ("epsilon", "delta", "neighbours", "ledger", "random_state"
 def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegression]:
     """Return one estimator for each point of the grid."""
     if not isinstance(estimator, PrivateLinearRegression):
-        raise ParameterError(f"estimator must be an estimator of dpols, not of type {type(estimator).__name__}.")
+        raise ParameterError(
+            f"estimator must be a dpols.PrivateLinearRegression, not of type {type(estimator).__name__}; searches are "
+            "for linear models."
+        )
     for params in grid:
         taken = [name for name in params if name in _SET_BY_THE_SEARCH]
         if taken:
