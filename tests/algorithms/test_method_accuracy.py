@@ -106,14 +106,3 @@ def test_whatever_the_data_the_output_and_its_evidence_are_numbers(method, accou
         assert np.isfinite(evidence.noise_covariance).all()
         assert np.isfinite([evidence.risk_change, evidence.risk_change_stddev]).all()
         assert evidence.risk_change_stddev >= 0.0
-
-
-def test_the_limit_of_gradients_falls_with_the_residuals():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((4000, 5)) / 6.0
-    X /= np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
-    y = X @ np.array([0.9, -0.6, 0.3, 0.0, 0.1]) + 0.02 * rng.standard_normal(4000)
-    plan = plan_of("whitened", 10.0, n_rows=4000)
-    limits = ALGORITHMS["whitened"].run(bounded(X, y), plan, streams(0, 9)).transcript["limits"]
-    assert (limits[:, -1] <= limits[:, plan.late - 1]).all()
-    assert np.median(limits[:, -1] / limits[:, plan.late - 1]) < 0.7

@@ -18,7 +18,7 @@ from dpols.privacy import PrivacyBudget, epsilon_of
 NAMES = ("age", "hours", "intercept")
 
 
-def made_up(residual=(1.0, 0.0), explained=(1.0, 0.0), **more):
+def made_up(residual=(1.0, 0.0), total=(2.0, 0.0), **more):
     """An inference of two coefficients with round numbers, and classical standard errors."""
     unscaled = np.diag([12.0, 16.0])
     parts = {
@@ -37,7 +37,7 @@ def made_up(residual=(1.0, 0.0), explained=(1.0, 0.0), **more):
         "score_noise": 0.0,
         "freedom": 9_998.0,
         "residual_variance": Estimate(*residual),
-        "explained_variance": Estimate(*explained),
+        "target_variance": Estimate(*total),
         "assumptions": (),
         "reasons": (),
         "population_reasons": (),
@@ -296,18 +296,18 @@ def test_combinations_have_the_variance_of_the_definition():
 @pytest.mark.parametrize("r_squared", [0.05, 0.6, 0.99])
 def test_limits_of_r_squared_cover_whatever_the_noise(r_squared):
     rng = np.random.default_rng(2)
-    for residual_std, explained_std in ((0.01, 0.01), (0.05, 0.3), (0.3, 0.02)):
+    for residual_std, total_std in ((0.01, 0.01), (0.05, 0.3), (0.3, 0.02)):
         covered = 0
         for _ in range(1500):
             residual = (1.0 - r_squared) + residual_std * rng.standard_normal()
-            explained = r_squared + explained_std * rng.standard_normal()
-            limits = made_up((residual, residual_std), (explained, explained_std)).r_squared(0.05)
+            total = 1.0 + total_std * rng.standard_normal()
+            limits = made_up((residual, residual_std), (total, total_std)).r_squared(0.05)
             covered += limits is None or limits[1] <= r_squared <= limits[2]
         assert covered / 1500 > 0.93
 
 
 def test_what_the_noise_hides_has_no_number():
-    assert made_up((0.1, 0.4), (0.1, 0.4)).r_squared() is None
+    assert made_up((0.1, 0.4), (0.2, 0.4)).r_squared() is None
     assert made_up((0.0, 0.01), (0.0, 0.01)).r_squared() is None
     assert made_up((0.1, 0.4)).residual_variance.with_limits() is None
     assert made_up((1.0, 0.3)).residual_variance.with_limits()[1] > 0.0
@@ -399,6 +399,10 @@ def inferred(gram_eigenvalues, *, seed=0):
     released = {
         "metric": np.eye(d),
         "used": 1e6,
+        "totals_used": 1e6,
+        "target_mean": 0.0,
+        "target_squares": 0.02,
+        "mean_noise": 1e-6,
         "gram": plan.third_gram_multiplier * np.diag(np.asarray(gram_eigenvalues, dtype=float)),
         "gram_noise": plan.third_gram_multiplier,
         "point": np.zeros(d),
@@ -491,3 +495,20 @@ def test_p_values_agree_with_intervals():
         for i, value in enumerate(p):
             limits = found.conf_int(value, target=target)[i]
             assert np.abs(limits).min() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_limits_of_r_squared_cover_where_long_rows_carry_what_is_explained():
+    rng = np.random.default_rng(1)
+    x = rng.exponential(5.0, 5000).clip(0.0, 60.0)
+    y = (5.0 + 0.1 * x + rng.normal(0.0, 1.5, 5000)).clip(0.0, 20.0)
+    true = np.corrcoef(x, y)[0, 1] ** 2
+    bounds = Bounds(features=[(0, 60)], target=(0, 20))
+    fits = [
+        PrivateLinearRegression(10.0, 1e-6, bounds, inference=True, arithmetic="float", random_state=seed).fit(
+            x[:, None], y
+        )
+        for seed in range(60)
+    ]
+    limits = [found for fit in fits if (found := fit.inference_.r_squared()) is not None]
+    assert len(limits) > 50
+    assert np.mean([low <= true <= high for _, low, high in limits]) > 0.9

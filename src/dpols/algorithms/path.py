@@ -64,9 +64,4 @@ class Path:
     def first_level(self, counts: Array, multiplier: float, used: Array, mu: float) -> Array:
         """Return the limit that the first counts choose; before it is raised to the lowest one, it is the scale."""
         self.scale = np.maximum(self.level(counts, multiplier, 1.0, used, mu), SMALLEST)
-        return np.maximum(self.lowest, self.scale)
-
-    @property
-    def lowest(self) -> Array:
-        """The lowest limit that is chosen."""
-        return np.asarray(np.maximum(_LOWEST * self.size, SMALLEST))
+        return np.maximum(_LOWEST * self.size, self.scale)

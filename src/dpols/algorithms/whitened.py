@@ -183,16 +183,15 @@ class _Path(Path):
         self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
 
     def choose(self, counts: Array, multiplier: float, used: Array) -> None:
-        """Choose the limit of gradients by counts of their lengths; the second time only where these are certain."""
+        """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
         mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
         self.counts = counts
         if len(self.points) == self.plan.warm_up:
             self.limit = self.first_level(counts, multiplier, used, mu)
             return
         least = self.level(counts, multiplier, 3.0, used, mu)
-        largest = np.maximum(self.lowest, self.level(counts, multiplier, -3.0, used, mu))
         self.start = np.where(least > self.limit, self.plan.late, self.start)
-        self.limit = np.maximum(np.minimum(self.limit, largest), least)
+        self.limit = np.maximum(self.limit, least)
 
     def close(self, known: Totals, constant: float | None, releases: tuple[Release, ...]) -> Fit:
         """Average, take the closing step, and keep what noise would not show."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms import Fit
 from ..algorithms.clip_level import MOST_UNSEEN, TAIL_BIAS
-from ..algorithms.whitened_inference import InferencePlan, explained, inverse_of, step_noise
+from ..algorithms.whitened_inference import InferencePlan, inverse_of, step_noise
 from ..data import RowMap
 from .intervals import HIDDEN, REMEDY, UNSURE, Estimate, Inference
 
@@ -55,7 +55,7 @@ def infer(
     used = float(of["used"]) * rows_per_unit
     free = max(used - d, 1.0)
     sums = _sums_of_squares(plan, of, inverse, intercept=intercept)
-    residual, explains = (Estimate(*(scale * rows_per_unit * x / free for x in pair)) for pair in sums)
+    residual, total = (Estimate(*(scale * rows_per_unit * x / free for x in pair)) for pair in sums)
     allowance = 0.0 if of["by_range"] else (TAIL_BIAS * float(of["gradient_noise"])) ** 2
     reasons = _reasons(plan, of, smallest=float(values[0]))
     found = Inference(
@@ -74,7 +74,7 @@ def infer(
         score_noise=float(of["score_noise"]),
         freedom=max(used / rows_per_unit - 1.0, 1.0) if plan.cov_type == "cluster" else free,
         residual_variance=residual,
-        explained_variance=explains,
+        target_variance=total,
         assumptions=(TAIL,) if not of["by_range"] else (SQUARES,) if of["lost"] > 0.0 else (),
         reasons=reasons,
         population_reasons=(),
@@ -85,7 +85,7 @@ def infer(
 def _sums_of_squares(
     plan: InferencePlan, of: dict[str, Array], inverse: Array, *, intercept: bool
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the residuals' sum of squares at least squares, and what slopes explain, with standard deviations.
+    """Return the residuals' sum of squares at least squares, and that of the targets, with standard deviations.
 
     The first lies below the one at the point by step'X'X step, of which the noise in the released step feigns a trace.
     """
@@ -100,8 +100,18 @@ def _sums_of_squares(
         + 4.0 * float(step @ noise @ step)
         + 2.0 * float(np.sum(spread * spread.T))
     )
-    value, stddev, _ = explained(of, intercept=intercept)
-    return (float(of["squares"]) - gained, math.sqrt(max(variance, 0.0))), (value, stddev)
+    return (float(of["squares"]) - gained, math.sqrt(max(variance, 0.0))), _target_squares(of, intercept=intercept)
+
+
+def _target_squares(of: dict[str, Array], *, intercept: bool) -> tuple[float, float]:
+    """Return the targets' sum of squares about their mean, or about 0, from the totals, with its standard deviation."""
+    used, mean, noise = float(of["totals_used"]), float(of["target_mean"]), float(of["mean_noise"])
+    square = float(of["target_squares"])
+    if not intercept:
+        return used * square, used * noise
+    # The released number is twice the sum of targets, whose noise adds to the square of the mean.
+    about_mean = square - mean**2 + 0.25 * noise**2
+    return used * about_mean, used * noise * math.sqrt(1.0 + mean**2 + mean**4)
 
 
 def _scores(of: dict[str, Array]) -> Array:

@@ -78,18 +78,10 @@ class Inference:
     score_noise: float  # times the form: of the noise in a robust sampling_covariance
     freedom: float  # degrees of freedom of a sampling variance without noise
     residual_variance: Estimate  # of least squares on these rows
-    explained_variance: Estimate  # what the slopes explain, over the same degrees of freedom
+    target_variance: Estimate  # about the mean, or about 0 without an intercept, over the same degrees of freedom
     assumptions: tuple[str, ...]  # what intervals rest on, beyond the rows being a sample
     reasons: tuple[str, ...]  # why there are no intervals at all
     population_reasons: tuple[str, ...]  # why there are none for the population
-
-    @property
-    def target_variance(self) -> Estimate:
-        """The targets' variance about their mean, or about 0 without an intercept, over the same degrees of freedom."""
-        (residual, one), (explained, two) = self.residual_variance, self.explained_variance
-        if residual is None or one is None or explained is None or two is None:
-            return Estimate(None, None)
-        return Estimate(residual + explained, math.hypot(one, two))
 
     def why_not(self, target: Target = "population") -> tuple[str, ...]:
         """Return why there are no intervals for a target; nothing where there are."""
@@ -133,19 +125,19 @@ class Inference:
     def r_squared(self, alpha: float = 0.05) -> tuple[float, float, float] | None:
         """Return R^2 of least squares on these rows with its limits; None where the noise hides it.
 
-        By Fieller's theorem: a share r is in question where (1 - r) explained - r residual is small for its standard
-        deviation.
+        By Fieller's theorem: a ratio r of independent normal numbers is in question where residual - r total is small
+        for its standard deviation. What slopes explain is not used: rows that the Gram matrix shortens would lower it.
         """
-        (residual, residual_std), (explained, explained_std) = self.residual_variance, self.explained_variance
-        if residual is None or residual_std is None or explained is None or explained_std is None:
+        (residual, residual_std), (total, total_std) = self.residual_variance, self.target_variance
+        if residual is None or residual_std is None or total is None or total_std is None:
             return None
         quantile = float(ndtri(1.0 - 0.5 * checked_alpha(alpha)))
-        total, first, second = residual + explained, (quantile * explained_std) ** 2, (quantile * residual_std) ** 2
-        lead, middle = total**2 - first - second, explained * total - first
-        inside = middle**2 - lead * (explained**2 - first)
+        lead, last = total**2 - (quantile * total_std) ** 2, residual**2 - (quantile * residual_std) ** 2
+        inside = (residual * total) ** 2 - lead * last
         if not (total > 0.0 and lead > 0.0 and inside >= 0.0):
             return None
-        value, low, high = explained / total, *((middle + sign * math.sqrt(inside)) / lead for sign in (-1.0, 1.0))
+        value = 1.0 - residual / total
+        low, high = (1.0 - (residual * total + sign * math.sqrt(inside)) / lead for sign in (1.0, -1.0))
         value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
         return (value, low, high) if high - low <= _WIDEST else None
 
@@ -227,7 +219,7 @@ class Inference:
             score_noise=finite_number(given["score_noise"]),
             freedom=finite_number(given["freedom"]),
             residual_variance=_estimate(given["residual_variance"]),
-            explained_variance=_estimate(given["explained_variance"]),
+            target_variance=_estimate(given["target_variance"]),
             assumptions=tuple_of(text)(given["assumptions"]),
             reasons=tuple_of(text)(given["reasons"]),
             population_reasons=tuple_of(text)(given["population_reasons"]),
