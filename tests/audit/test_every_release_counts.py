@@ -45,7 +45,7 @@ def test_every_release_of_a_run_has_a_part_in_its_result(method, arithmetic):
     row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=WIDTH, columns=None, fit_intercept=False)
     rows = BoundedRows(ArraySource(X, y), row_map, "raise", arithmetic)
     algorithm = ALGORITHMS[method]
-    few = {"n_iterations": 4} if "n_iterations" in signature(algorithm.plan_for).parameters else {}
+    few = {"n_iterations": 6} if "n_iterations" in signature(algorithm.plan_for).parameters else {}
     plan = algorithm.plan(PrivacyBudget(10.0, 1e-3), n_rows=N_ROWS, n_features=WIDTH, **few)
 
     def run(following=None):

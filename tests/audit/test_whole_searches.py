@@ -23,7 +23,13 @@ from dpols.private_search.scores import in_scoring_part
 
 GRIDS = {
     "intercept": {"fit_intercept": [True, False]},
-    "everything": {"bounds": [BOUNDS, PAID], "count_clipped": [True], "inference": [True]},
+    "everything": {
+        "method": ["whitened"],
+        "options": [{"n_iterations": 6}],
+        "bounds": [BOUNDS, PAID],
+        "count_clipped": [True],
+        "inference": [True],
+    },
 }
 SKETCH = {"bounds": Bounds(features=[(-3.0, 3.0), (0.0, 50.0)]), "epsilon": 2.0, "delta": 1e-4, "rows": 12}
 

@@ -57,11 +57,11 @@ ABLATIONS = (
     _without("no-penalty", "all or nothing: no penalties in between", {"closing._PENALTIES": (0.0,)}),
     _without("no-ridge", "no ridge against rows too few to be seen", {"whitened.against_unseen_rows": _no_ridge}),
     _without("not-blind", "no more pessimism where sizes say that X'X is mostly noise", {"closing._BLIND": 0.0}),
-    _without("whole-step", "steps as long as the gradient", {"closing.STEP": 1.0, "whitened.STEP": 1.0}),
-    _without("lowest-limit", "gradients shortened to the lowest limit throughout", {"whitened._BALANCE": math.inf}),
-    _without("high-limit", "gradients hardly shortened", {"whitened._FIRST": 8.0, "whitened._LOWEST": 8.0}),
-    _without("half-balance", "half as many rows may be shortened", {"whitened._BALANCE": 3.5}),
-    _without("twice-balance", "twice as many rows may be shortened", {"whitened._BALANCE": 14.0}),
+    _without("whole-step", "steps as long as the gradient", {"closing.STEP": 1.0, "path.STEP": 1.0}),
+    _without("lowest-limit", "gradients shortened to the lowest limit throughout", {"path._BALANCE": math.inf}),
+    _without("high-limit", "gradients hardly shortened", {"path._FIRST": 8.0, "path._LOWEST": 8.0}),
+    _without("half-balance", "half as many rows may be shortened", {"path._BALANCE": 2.5}),
+    _without("twice-balance", "twice as many rows may be shortened", {"path._BALANCE": 10.0}),
     _without(
         "longer-rows", "rows shortened to 3 root mean squares for the Gram matrices", {"whitening._ROW_LIMIT": 3.0}
     ),
