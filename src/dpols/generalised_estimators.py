@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -13,7 +13,7 @@ from .algorithms import GENERALISED
 from .data import Bounds, FileSource, RowSource
 from .data.opening import targets_to_score
 from .data.units import without_column
-from .errors import BoundsError, DataError, ModelFileError
+from .errors import BadRowsError, BoundsError, DataError, ModelFileError
 from .estimators import PrivateLinearRegression
 from .families import FAMILIES, predictor_range
 from .feature_map import FeatureMap, labelled_files, outcomes
@@ -148,6 +148,13 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of a yes for each row, within the public limits of the fit."""
         return np.asarray(np.clip(self._predictors(X), *predictor_range(self.family, 1.0)))
+
+    def _fit(self, *rows: Any, **more: Any) -> Self:
+        try:
+            return super()._fit(*rows, **more)
+        except BadRowsError as error:
+            error.args = (f"{error} A label that classes={self.classes!r} does not list counts as missing, too.",)
+            raise
 
     def predict_proba(self, X: Any) -> Array:
         """Return for each row the probabilities of no and of yes."""

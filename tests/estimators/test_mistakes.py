@@ -5,8 +5,18 @@ import re
 import numpy as np
 import pytest
 
-from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression, ols, read
-from dpols.errors import DpolsError, WeakGuaranteeWarning
+from dpols import (
+    Bounds,
+    CategoricalColumn,
+    FeatureMap,
+    NumericColumn,
+    PaidBounds,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    ols,
+    read,
+)
+from dpols.errors import BadRowsError, BoundsError, DpolsError, WeakGuaranteeWarning
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
@@ -112,3 +122,20 @@ def _as(kind, table, folder):
         table.to_parquet(folder / "wages.parquet")
         return read(folder / "wages.parquet", "wage")
     return table
+
+
+def test_bounds_of_a_column_that_is_not_there_name_it():
+    table = pandas.DataFrame({"education": [1.0, 2.0], "region": ["north", "south"], "wage": [1.0, 2.0]})
+    bounds = Bounds(features={"educaton": (0, 20)}, target=(0, 100))
+    with pytest.raises(BoundsError, match="bounds name the column 'educaton', which the table does not have"):
+        PrivateLinearRegression(1.0, 1e-6, bounds).fit(table, "wage")
+
+
+def test_a_label_that_is_not_declared_is_named_as_a_cause():
+    X = np.linspace(-1.0, 1.0, 40)[:, None]
+    labels = np.where(X[:, 0] > 0, "yes", "no")
+    model = PrivateLogisticRegression(1.0, 1e-6, Bounds(features=[(-1, 1)]), classes=("never", "always"))
+    with pytest.raises(
+        BadRowsError, match=r"A label that classes=\('never', 'always'\) does not list counts as missing"
+    ):
+        model.fit(X, labels)

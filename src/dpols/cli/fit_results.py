@@ -40,7 +40,8 @@ def fit_into_files(model: "PrivateRegression", table: DeclaredTable, out: Path, 
 def _fit(model: "PrivateRegression", table: DeclaredTable) -> None:
     data, target = table.data, table.target
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
-    with interrupts_explained(), bad_rows_explained(data, table.declared), pass_bar(f"Fitting {data.name}") as progress:
+    explained = bad_rows_explained(data, table.declared, labels=model.family == "binomial")
+    with interrupts_explained(), explained, pass_bar(f"Fitting {data.name}") as progress:
         if table.unit is None:
             model.fit(read(data, target, table.columns, **table.dialect.options), progress=progress)
         else:
@@ -60,7 +61,7 @@ def interrupts_explained() -> Iterator[None]:
 
 
 @contextmanager
-def bad_rows_explained(data: Path, declared: FeatureMap | None) -> Iterator[None]:
+def bad_rows_explained(data: Path, declared: FeatureMap | None, *, labels: bool = False) -> Iterator[None]:
     """Say of rows that are not finite what a command can do about them."""
     try:
         yield
@@ -68,9 +69,10 @@ def bad_rows_explained(data: Path, declared: FeatureMap | None) -> Iterator[None
         columns = {} if declared is None else declared.columns
         without = [repr(name) for name, column in columns.items() if column.missing is None]
         which = f" (nothing yet of {', '.join(without)})" if without else ""
+        unlisted = ", or a label that --classes does not list" if labels else ""
         error.args = (
-            f"{str(data)!r} has an empty or infinite cell in a feature or the target, and such rows are refused. "
-            f"Correct them, or declare in the bounds file by missing = ... what an empty cell counts as{which}, or "
-            "pass --bad-rows zero, by which each such row counts as zeros.",
+            f"{str(data)!r} has an empty or infinite cell in a feature or the target{unlisted}, and such rows are "
+            f"refused. Correct them, or declare in the bounds file by missing = ... what an empty cell counts as"
+            f"{which}, or pass --bad-rows zero, by which each such row counts as zeros.",
         )
         raise

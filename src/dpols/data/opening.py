@@ -10,7 +10,7 @@ from .arrow_stream import stream_source
 from .engines import ENGINES, engine_source
 from .kinds import is_lazy_frame, is_source, is_stream, is_table, library_of, refuse_one_shot, unquoted
 from .memory import ArraySource, real_numbers, table_source
-from .selecting import with_columns
+from .selecting import require_columns, with_columns
 from .source import Array, RowSource
 
 
@@ -25,6 +25,7 @@ def open_rows(X: Any, y: Any = None, *, with_target: bool = True, names: Collect
     """
     refuse_one_shot(X)
     if names:
+        require_columns(X, names)
         X = with_columns(X, names, y)
     if is_source(X):
         return _own_target(X, y, with_target)

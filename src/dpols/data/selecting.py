@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
+from ..errors import BoundsError
 from .engines import ENGINES
 from .files import FileSource
 from .kinds import IN_MEMORY, library_of
@@ -25,6 +26,17 @@ def with_columns(rows: Any, names: Collection[str], target: Any = None) -> Any:
     if not names or not len(used) == wanted < len(columns):
         return rows
     return rows[used] if library in ("pandas", "dask") else rows.select(used)
+
+
+def require_columns(rows: Any, names: Collection[str]) -> None:
+    """Refuse a table that lacks a column of which bounds are declared; rows without names of columns are fine."""
+    columns = _columns(rows) if library_of(rows) in IN_MEMORY else None
+    missing = [] if columns is None else [name for name in names if name not in map(str, columns)]
+    if missing:
+        raise BoundsError(
+            f"bounds name the column {missing[0]!r}, which the table does not have; its columns are "
+            f"{', '.join(repr(str(column)) for column in columns or ())}."
+        )
 
 
 def _columns(rows: Any) -> list[Any] | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..report import PrivacyReport
+from .from_releases import SQUARES, TAIL
 from .hypotheses import TINY, WaldTest, overall_test
 from .intervals import Inference, Target, checked_alpha, on_powers
 from .latex import latex_table
@@ -280,7 +281,8 @@ def _errors(inference: Inference, target: Target) -> str:
 
 def _assumed(inference: Inference, target: Target) -> str:
     parts = [_ASSUMED[inference.cov_type]] if target == "population" else []
-    return "; ".join([*parts, *([_RARE] if inference.assumptions else [])]) or "nothing"
+    rare = [_RARE] if {TAIL, SQUARES} & set(inference.assumptions) else []
+    return "; ".join([*parts, *rare]) or "nothing"
 
 
 def _intervals_are_for(inference: Inference, target: Target) -> str:
