@@ -17,7 +17,7 @@ demo: .venv/installed-demo ## fit a private regression and write what it gives t
 	$(BIN)/dpols demo --out demo-output
 
 test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
-	$(BIN)/pytest -q -n 2 --dist loadfile --durations=15
+	$(BIN)/pytest -q -n 3 --dist loadfile --durations=15
 	$(BIN)/pytest -q --doctest-modules --doctest-ignore-import-errors src
 
 CHECKED := tests/test_import_direction.py tests/test_layout.py tests/test_public_names.py \
