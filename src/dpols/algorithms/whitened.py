@@ -5,8 +5,8 @@
 2. Whiten, twice: release the Gram matrix of shortened rows, take its inverse root as new coordinates, and do it again
    there. In the end v = M'x has curvature one in every direction that the noise does not hide.
 3. Take plain gradient steps in v. Each row's gradient v r is shortened to a length of at most C, and the noise is the
-   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened, and once more
-   later, when residuals are smaller.
+   same in every direction. C is chosen from released counts of |v| |r|, so that few rows are shortened; it may rise
+   once more later.
 4. Average the points and gradients after that, and close with one step, which needs no release.
 5. Keep what noise would not show: shrink weak directions as little as needed, and keep nothing but the constant where
    no amount of shrinking is enough. Add ridge where rows too few to be seen could lose much.
