@@ -248,7 +248,7 @@ def test_wrong_declarations_are_named(arguments, message):
 
 def test_columns_must_be_those_of_the_data_and_nothing_is_released_if_not():
     table = skewed(100)
-    with pytest.raises(BoundsError, match="bounds name the column .wealth., which the table does not have"):
+    with pytest.raises(BoundsError, match="bounds name the column 'wealth', which the table does not have"):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds(features={"wealth": None})).fit(table, "y")
     with pytest.raises(BoundsError, match="has 1 bounds"):
         PrivateLinearRegression(1.0, 1e-6, PaidBounds(features=[None])).fit(table.drop(columns="y"), table["y"])
