@@ -203,6 +203,12 @@ def test_the_same_seed_finds_the_same():
     assert found[0] != found[2]
 
 
+def test_processes_find_what_one_process_finds():
+    alone, shared = (audit(SUBJECTS["gaussian"], runs=2500, seed=1, processes=count) for count in (1, 2))
+    assert alone.to_dict() | {"seconds": None} == shared.to_dict() | {"seconds": None}
+    assert alone.pair_releases == shared.pair_releases
+
+
 def test_all_runs_are_reported_as_they_are_made():
     done = []
     audit(SUBJECTS["gaussian"], runs=4500, progress=done.append)

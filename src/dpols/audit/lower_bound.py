@@ -6,11 +6,12 @@ release, and with it what the pair exactly costs: no correct audit can find more
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from ..data.rows import Arithmetic, BoundedRows
 from ..data.threads import one_blas_thread
@@ -21,7 +22,7 @@ from .evidence import Evidence, epsilon_lower_bound, error_rates
 from .likelihood import log_likelihood_ratio
 from .movement import distances, leverages
 from .subjects import Subject
-from .tape import Call, Tape, run_on_tape
+from .tape import Call, Program, run_on_tape
 from .trade_off import Curve
 
 CONFIDENCE = 0.95
@@ -72,19 +73,19 @@ def audit(
     runs: int,
     arithmetic: Arithmetic = "float",
     seed: int = 0,
+    processes: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Audit:
     """Run a subject ``runs`` times on each of its two data sets; ``progress`` is told of every batch how many it had.
 
-    The noise is seeded, so that what was found can be found again.
+    The noise is seeded, so that what was found can be found again, with any number of processes.
     """
     started = time.perf_counter()
     with_row, without = subject.neighbours(arithmetic)
     bits = SeededBits(seed)
-    moved = _Moved()
-    with one_blas_thread():
-        present = _scores(subject, with_row, without, runs, bits, moved, progress)
-        absent = -_scores(subject, without, with_row, runs, bits, moved, progress)
+    present, moved = _scores(subject.program, with_row, without, runs, bits, processes, progress)
+    absent, moved_back = _scores(subject.program, without, with_row, runs, bits, processes, progress)
+    absent, pair_releases = -absent, tuple(_releases([*moved, *moved_back]))
     # Both directions are looked at, so each has half of the doubt.
     confidence = 1.0 - 0.5 * (1.0 - CONFIDENCE)
     delta = subject.budget.delta
@@ -94,61 +95,74 @@ def audit(
         name=subject.name,
         end_to_end=subject.end_to_end,
         claimed_epsilon=subject.budget.epsilon,
-        exact_epsilon=epsilon_of(moved.releases, delta),
+        exact_epsilon=epsilon_of(pair_releases, delta),
         lower_bound=max(remove.lower_bound, add.lower_bound),
         remove=remove,
         add=add,
         delta=delta,
         runs=runs,
         seconds=time.perf_counter() - started,
-        pair_releases=moved.releases,
+        pair_releases=pair_releases,
         error_rates={"remove": error_rates(present, absent), "add": error_rates(-absent, -present)},
     )
 
 
+@dataclass(frozen=True)
 class _Moved:
-    """How far the pair moves each release, in the run that moves it most."""
+    """How far the pair moves a release, in the run that moves it most."""
 
-    def __init__(self) -> None:
-        self._calls: list[Call] = []
-        self._worst: list[float] = []
-
-    def see(self, first: Tape, second: Tape) -> None:
-        pairs = list(zip(first.calls, second.calls, strict=True))
-        seen = [float((leverages if call.is_sketch else distances)(call, other).max()) for call, other in pairs]
-        if not self._calls:
-            self._calls, self._worst = list(first.calls), seen
-        self._worst = [max(a, b) for a, b in zip(self._worst, seen, strict=True)]
+    is_sketch: bool
+    declared: dict[str, float]
+    worst: float
 
     @property
-    def releases(self) -> tuple[Release, ...]:
-        """The releases of the pair at its own leverages and sensitivities."""
-        made = zip(self._calls, self._worst, strict=True)
-        return tuple(_release(call, worst) for call, worst in made if worst > 0.0)
+    def release(self) -> Release:
+        """The release at the pair's own leverage or sensitivity."""
+        if self.is_sketch:
+            return MixingRelease(int(self.declared["rows"]), 1.0 / self.worst)
+        return GaussianRelease(self.declared["multiplier"] / self.worst)
 
 
-def _release(call: Call, worst: float) -> Release:
-    if call.is_sketch:
-        return MixingRelease(int(call.declared["rows"]), 1.0 / worst)
-    return GaussianRelease(call.declared["multiplier"] / worst)
+def _releases(moved: Sequence[Sequence[_Moved]]) -> Iterator[Release]:
+    """Yield what the pair really costs, from how far it moves each release in every batch."""
+    for same in zip(*moved, strict=True):
+        farthest = max(same, key=lambda release: release.worst)
+        if farthest.worst > 0.0:
+            yield farthest.release
 
 
 def _scores(
-    subject: Subject,
+    program: Program,
     rows: BoundedRows,
     others: BoundedRows,
     runs: int,
-    bits: Bits,
-    moved: _Moved,
+    bits: SeededBits,
+    processes: int,
     progress: Callable[[int], None],
-) -> Array:
+) -> tuple[Array, list[list[_Moved]]]:
     """Return the log-likelihood ratios of runs on the rows, for the rows against the others."""
-    scores = []
-    for start in range(0, runs, _BATCH):
-        streams: Sequence[Bits] = [bits] * min(_BATCH, runs - start)
-        first = run_on_tape(subject.program, rows, streams)
-        second = run_on_tape(subject.program, others, streams, following=first, redraw=False)
-        moved.see(first, second)
-        scores.append(log_likelihood_ratio(first, second))
-        progress(len(streams))
-    return np.concatenate(scores)
+    counts = [min(_BATCH, runs - start) for start in range(0, runs, _BATCH)]
+    # Each batch has a stream of its own, so that it does not matter which process runs it.
+    batches = (delayed(_batch)(program, rows, others, count, bits.spawn()) for count in counts)
+    scores, moved = [], []
+    for found, movements in Parallel(min(processes, len(counts)), return_as="generator")(batches):
+        scores.append(found)
+        moved.append(movements)
+        progress(len(found))
+    return np.concatenate(scores), moved
+
+
+def _batch(
+    program: Program, rows: BoundedRows, others: BoundedRows, runs: int, bits: Bits
+) -> tuple[Array, list[_Moved]]:
+    """Run a program on the rows, and replay what it released on the others."""
+    with one_blas_thread():
+        first = run_on_tape(program, rows, [bits] * runs)
+        second = run_on_tape(program, others, [bits] * runs, following=first, redraw=False)
+        pairs = list(zip(first.calls, second.calls, strict=True))
+        moved = [_Moved(call.is_sketch, call.declared, _farthest(call, other)) for call, other in pairs]
+        return log_likelihood_ratio(first, second), moved
+
+
+def _farthest(call: Call, other: Call) -> float:
+    return float((leverages if call.is_sketch else distances)(call, other).max())

@@ -1,6 +1,7 @@
 """``dpols audit``: how much a test can really tell from what is released."""
 
 import json as json_format
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +75,15 @@ def run_audits(subjects: list[Any], runs: int, arithmetic: Arithmetic, seed: int
     with counting(2 * sum(counts)) as (name, advance):
         for place, (subject, count) in enumerate(zip(subjects, counts, strict=True)):
             name(subject.name)
-            audits.append(audit(subject, runs=count, arithmetic=arithmetic, seed=seed + place, progress=advance))
+            found = audit(
+                subject,
+                runs=count,
+                arithmetic=arithmetic,
+                seed=seed + place,
+                processes=os.cpu_count() or 1,
+                progress=advance,
+            )
+            audits.append(found)
     return audits
 
 
