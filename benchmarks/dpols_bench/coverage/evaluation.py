@@ -1,19 +1,20 @@
 """All batches on all cores, each kept as soon as it is there, and what they say."""
 
 import json
+import math
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtr, bdtrc, bdtri
 
-from .cells import Batch, Cell, Group, run_batch
-from .designs import DESIGNS
+from .cells import DESIGNS, SEED, Batch, Cell, Group, run_batch
 
 Cells = dict[tuple[Group, float], Cell]
 Progress = Callable[[str, float], None]  # what was done, and the seconds that it was expected to take
@@ -22,28 +23,49 @@ LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover
 POINT = 0.01  # by which intervals may cover less than non-private ones in the same runs
 _ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
 _CHANCE = 0.001  # with fewer, how probable as few or as many that cover must be at 95%
+_OTHERS = ("r_squared", "variance", "mean", "observation")
+_FEW = 0.005  # share of slopes that are printed, below which no width is shown
 _COUNTED = 3  # the version of what a batch counts; a journal's batches of other versions are made again
 
 
-def evaluate(groups: Sequence[Group], journal: Path | None, *, jobs: int, progress: Progress) -> Cells:
-    """Simulate what the journal does not hold yet, and return the sums of every cell."""
-    batches = [batch for group in groups for batch in group.batches()]
+def evaluate(
+    groups: Sequence[Group],
+    journal: Path | None,
+    *,
+    jobs: int,
+    progress: Progress,
+    seed: int = SEED,
+    minutes: float | None = None,
+) -> Cells:
+    """Simulate what the journal does not hold yet, and return the sums of every cell that has runs.
+
+    No batch is begun after so many minutes.
+    """
+    batches = [batch for group in groups for batch in group.batches(seed)]
     done = _read(journal) if journal is not None else {}
     # All cells grow at the same rate, so that a run that is stopped has something to say of each.
     missing = sorted((b for b in batches if _key(b) not in done), key=lambda b: b.first / b.group.runs)
     for batch in batches:
         if _key(batch) in done:
             progress(batch.group.design, batch.group.cost * batch.count)
-    for batch, found in _results(missing, jobs):
+    for batch, found in _results(_until(missing, minutes), jobs):
         done[_key(batch)] = found
         if journal is not None:
             _append(journal, batch, found)
         progress(batch.group.design, batch.group.cost * batch.count)
-    cells: Cells = {(group, epsilon): Cell() for group in groups for epsilon in group.epsilons}
+    cells: Cells = {}
     for batch in batches:
-        for epsilon in batch.group.epsilons:
-            cells[batch.group, epsilon].add(done[_key(batch)][epsilon])
-    return cells
+        for epsilon, cell in done.get(_key(batch), {}).items():
+            cells.setdefault((batch.group, epsilon), Cell()).add(cell)
+    return dict(sorted(cells.items(), key=lambda pair: (groups.index(pair[0][0]), pair[0][1])))
+
+
+def _until(batches: Sequence[Batch], minutes: float | None) -> Iterator[Batch]:
+    end = math.inf if minutes is None else time.monotonic() + 60.0 * minutes
+    for batch in batches:
+        if time.monotonic() >= end:
+            return
+        yield batch
 
 
 def to_dict(cells: Cells) -> dict[str, Any]:
@@ -54,9 +76,10 @@ def to_dict(cells: Cells) -> dict[str, Any]:
     ratios = sorted(row["error_over_plain_fit"] for row in rows if row["error_over_plain_fit"] is not None)
     return {
         "level": 0.95,
+        "fits": runs,
         "holds": all(row["holds"] for row in rows),
         "cells": rows,
-        "share_without_intervals": 1.0 - printed / runs,
+        "share_without_intervals": 1.0 - printed / max(runs, 1),
         "cells_without_intervals": sum(row["printed"] == 0.0 for row in rows),
         "cells_with_most_slopes": sum(row["printed_slopes"] >= 0.5 for row in rows),
         "median_error_over_plain_fit": ratios[len(ratios) // 2] if ratios else None,
@@ -65,27 +88,41 @@ def to_dict(cells: Cells) -> dict[str, Any]:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Return the cells as a table."""
-    what = ("population", "data", "R^2", "variance", "mean", "new row", "non-private", "width", "error")
-    names = ("design", "n", "d", "epsilon", "runs", "slopes", "intercept", *what)
+    """Return the cells as a table, in percent; beside coverage of slopes stand its binomial limits."""
+    what = ("slopes", "limits", "intercept", "data", "R^2", "variance", "mean", "new row", "non-private")
+    names = ("population", "n", "d", "epsilon", "fits", "printed", *what, "width", "error")
     lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in found["cells"]:
-        numbers = [row[name] for name in ("population", "data", "r_squared", "variance", "mean", "observation")]
-        numbers.append(row["nonprivate"])
-        widths = [row["width_over_nonprivate"], row["error_over_plain_fit"]]
+        few = row["printed_slopes"] < _FEW
+        first, *numbers = [row[name] for name in ("slopes", "intercept", "data", *_OTHERS, "nonprivate")]
+        limits = row["limits"][0]
         cells = [
-            row["design"],
+            row["design"] + ("" if row["judged"] else " *") + ("" if row["holds"] else " **fails**"),
             f"{row['n_rows']:,}",
             str(row["n_features"]),
             f"{row['epsilon']:g}",
             str(row["runs"]),
             f"{row['printed_slopes']:.0%}",
-            f"{row['printed_intercepts']:.0%}",
+            _percent(first),
+            "" if limits is None else f"{100 * limits[0]:.1f} to {100 * limits[1]:.1f}",
             *(_percent(number) for number in numbers),
-            *("" if width is None else f"{width:.2f}" for width in widths),
+            *("" if few or number is None else f"{number:.2f}" for number in (row["width_over_nonprivate"],)),
+            *("" if number is None else f"{number:.2f}" for number in (row["error_over_plain_fit"],)),
         ]
-        lines.append(f"| {' | '.join(cells)} |" + _verdict(row))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def limits_of(share: float, count: int) -> tuple[float, float]:
+    """Return exact 95% binomial limits (Clopper and Pearson) of a share of so many fits."""
+    covered = round(share * count)
+    low = 0.0 if covered == 0 else 1.0 - float(bdtri(count - covered, count, 0.025))
+    high = 1.0 if covered == count else float(bdtri(covered, count, 0.025))
+    return low, high
+
+
+def _limits(share: float | None, count: int) -> tuple[float, float] | None:
+    return None if share is None or count == 0 else limits_of(share, count)
 
 
 def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
@@ -114,6 +151,9 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "printed_slopes": cell.data_slopes / (cell.runs * d),
         "printed_intercepts": cell.data_intercepts / cell.runs,
         "intervals": intervals,
+        "limits": [
+            None if part is None else limits_of(part, count) for part, count in zip(parts.values(), counts, strict=True)
+        ],
         "population": _ratio(cell.slopes_covered + cell.intercepts_covered, intervals),
         "data": _ratio(
             cell.data_slopes_covered + cell.data_intercepts_covered, cell.data_slopes + cell.data_intercepts
@@ -147,15 +187,11 @@ def _root_ratio(one: float, other: float) -> float | None:
     return (one / other) ** 0.5 if other > 0.0 else None
 
 
-def _verdict(row: dict[str, Any]) -> str:
-    return " not judged |" if not row["judged"] else "" if row["holds"] else " **fails** |"
-
-
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100.0 * share:.1f}"
 
 
-def _results(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[Batch, dict[float, Cell]]]:
+def _results(batches: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, dict[float, Cell]]]:
     if jobs == 1:
         yield from ((batch, run_batch(batch)) for batch in batches)
         return
@@ -192,7 +228,7 @@ def _end_with_parent() -> None:
 
 
 def _key(batch: Batch) -> str:
-    place = {"runs": None, "first": batch.first, "count": batch.count, "counted": _COUNTED}
+    place = {"runs": None, "first": batch.first, "count": batch.count, "seed": batch.seed, "counted": _COUNTED}
     return json.dumps({**asdict(batch.group), **place})
 
 

@@ -27,7 +27,8 @@ MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen:
 _SEEN_APART = 4.0  # the same for edges beyond one above which none are seen, of which there are many
 TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
 _TAIL = 4.0  # power at which lengths are taken to thin out
-_LOST = 2.0  # standard deviations of a count that residuals clipped off unseen are allowed for with
+_LOST, _LOST_TAIL = 1.3, 3.0  # standard deviations of a count that residuals clipped off unseen are allowed for with,
+# and the power at which they are taken to thin out: a sum of squares feels tails more than a gradient does
 _ROOM = (1.05, 0.5)  # of the range rule: a factor, and how far from the mean target predictions are expected
 _FREE = 0.5  # of the residuals' standard deviation: noise that is hardly felt
 _AT_AN_END = (0.035, 0.05)  # share of the targets' squares that may be missing where all lie at an end, and its noise
@@ -106,8 +107,8 @@ def clip_levels(
         # Targets span 2. The squares of few residuals cannot be had with little noise without the tail's assumption.
         residual_bound=np.maximum(np.where(everything, 2.0, np.minimum(tail / rms, 2.0)), SMALLEST),
         unseen=np.where(by_range, 0.0, unseen),
-        # Where N(x) = N (x / e)^-4 exceed x, the sum of (x^2 - C^2)+ is the integral of 2 x N(x) from C: N e^4 / C^2.
-        lost=np.where(everything, 0.0, _LOST * stddev[trial, quiet] * np.minimum(edge / tail, 1.0) ** _TAIL),
+        # Where N(x) = N (x / e)^-3 exceed x, the sum of (x^2 - C^2)+ is the integral of 2 x N(x) from C: 2 N e^3 / C.
+        lost=np.where(everything, 0.0, 2.0 * _LOST * stddev[trial, quiet] * np.minimum(edge / tail, 1.0) ** _LOST_TAIL),
         above=np.maximum(above[trial, past] - 2.0 * stddev[trial, past], 0.0),
         by_range=by_range,
     )

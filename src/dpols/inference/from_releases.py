@@ -27,7 +27,7 @@ TAIL = (
 )
 SQUARES = (
     "Assumed for R^2 and the residual variance: rows with residuals too large and too rare to be seen in noisy "
-    "counts thin out at least like the fourth power of their size."
+    "counts thin out at least like the third power of their size."
 )
 CLASSICAL_INSTEAD = "The noise hides robust standard errors: these are classical, for errors of equal variance."
 

@@ -134,12 +134,15 @@ class Inference:
         quantile = float(ndtri(1.0 - 0.5 * checked_alpha(alpha)))
         lead, last = total**2 - (quantile * total_std) ** 2, residual**2 - (quantile * residual_std) ** 2
         inside = (residual * total) ** 2 - lead * last
-        if not (total > 0.0 and lead > 0.0 and inside >= 0.0):
+        if not (total > _SEEN * total_std and lead > 0.0 and inside >= 0.0):
             return None
         value = 1.0 - residual / total
         low, high = (1.0 - (residual * total + sign * math.sqrt(inside)) / lead for sign in (1.0, -1.0))
+        # By the width before it is cut to [0, 1]: else those would be shown that luck brings near an end.
+        if not high - low <= _WIDEST:
+            return None
         value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
-        return (value, low, high) if high - low <= _WIDEST else None
+        return value, low, high
 
     def predict_interval(
         self, rows: Array, *, alpha: float = 0.05, of: Of = "observation", target: Target = "population"
