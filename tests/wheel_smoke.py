@@ -57,7 +57,7 @@ def check_content(wheel: Path) -> None:
 def install(folder: Path, wheel: Path) -> Path:
     """Install the wheel into a new environment and return the folder of its commands."""
     venv.create(folder, with_pip=True)
-    binaries = folder / "bin"
+    binaries = folder / ("Scripts" if os.name == "nt" else "bin")
     run(str(binaries / "python"), "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]", cwd=folder)
     return binaries
 
