@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-oldest wheel-check paper studies score tables planted fuzz kill-ledger lint clean
+.PHONY: help demo test check test-oldest wheel-check paper studies score tables planted fuzz kill-ledger docs lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -54,13 +54,16 @@ fuzz: .venv/installed-test ## feed the public entry points 120,000 odd inputs, a
 kill-ledger: .venv/installed-test ## kill 300 processes that use a ledger, and look for what is lost
 	$(BIN)/python tests/ledger/kill_loop.py --kills 300
 
+docs: .venv/installed-docs ## build the site in docs/_build/html; any warning is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
 lint: .venv/installed-lint ## check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .venv-oldest .venv-diffprivlib demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-diffprivlib demo-output docs/_build docs/gallery dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -72,12 +75,13 @@ clean: ## remove everything that the other targets made
 .venv-diffprivlib/bin/python:
 	$(PYTHON) -m venv .venv-diffprivlib
 
-# One environment, three stamps: each target installs only what it needs on top of what is there.
+# One environment, four stamps: each target installs only what it needs on top of what is there.
 .venv/installed-demo: EXTRAS := files,plots,cli
 .venv/installed-test: EXTRAS := all,test
 .venv/installed-lint: EXTRAS := all,test,lint
-.venv/installed-test .venv/installed-lint: BESIDE := -e benchmarks
-.venv/installed-demo .venv/installed-test .venv/installed-lint: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
+.venv/installed-docs: EXTRAS := all,test,docs
+.venv/installed-test .venv/installed-lint .venv/installed-docs: BESIDE := -e benchmarks
+.venv/installed-demo .venv/installed-test .venv/installed-lint .venv/installed-docs: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
 	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]' $(BESIDE)
 	@touch $@
 

@@ -48,6 +48,8 @@ def ols(
     **parameters
         Further parameters of ``PrivateLinearRegression``.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from dpols import Bounds, ols
     >>> rows = pd.DataFrame({"x": [i % 10 for i in range(20_000)], "c": ["a", "b"] * 10_000})
