@@ -27,7 +27,7 @@ CHECKED := tests/test_import_direction.py tests/test_layout.py tests/test_public
 check: lint .venv/installed-test ## lint, types and the tests that matter for most changes, in under a minute
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow" $(CHECKED)
 
-wheel-check: .venv/bin/python ## build the wheel, install it elsewhere without the repository, and use it
+wheel-check: .venv/installed-test ## build sdist and wheel, install it elsewhere without the repository, and use it
 	$(BIN)/python tests/wheel_smoke.py
 
 test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows

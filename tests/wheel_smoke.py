@@ -1,4 +1,4 @@
-"""What a user installs works without the repository: build the wheel, install it into a fresh environment, use it.
+"""What a user installs works without the repository: build sdist and wheel, install the wheel elsewhere, use it.
 
 Run it as ``python tests/wheel_smoke.py`` (``make wheel-check``); it takes a minute, most of it for pip.
 """
@@ -40,9 +40,10 @@ def main() -> None:
 
 
 def build(folder: Path) -> Path:
-    """Return the wheel of the project."""
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(PROJECT), cwd=folder)
-    (wheel,) = folder.glob("dpols-*.whl")
+    """Return the wheel of the project, built from its source distribution, after a check of what both say of it."""
+    run(sys.executable, "-m", "build", "-o", str(folder), str(PROJECT), cwd=folder)
+    (wheel,), (source,) = folder.glob("dpols-*.whl"), folder.glob("dpols-*.tar.gz")
+    run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source), cwd=folder)
     return wheel
 
 

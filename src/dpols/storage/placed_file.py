@@ -35,6 +35,7 @@ class PlacedFile:
             rest = rest[self._file.write(rest) :]
         self._file.truncate()
         os.fsync(self._file.fileno())
+        self._file.close()  # Windows renames no open file
         os.chmod(self._temporary, 0o666 & ~_umask())  # as any other new file; temporary ones are for the owner only
         os.replace(self._temporary, self.path)
 
