@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 import watching
 from coverage import CoverageData
@@ -38,16 +39,17 @@ class Records:
     folder: Path
     passes: dict[str, str]
 
-    def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
-        """Return the tests that run any of some lines of a file below src/dpols, the likeliest to fail first.
+    def tests_of(self, file: str, lines: Iterable[int], catches: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+        """Return the tests that run any of some lines of a file below src/dpols, the likeliest to fail soon first.
 
-        What runs when a module is imported is seen by all tests that run anything in it.
+        ``catches`` says how many bugs each test, without its cases, has caught so far. What runs when a module is
+        imported is seen by all tests that run anything in it.
         """
         inside = _within_functions(PROJECT / "src" / "dpols" / file, lines)
         by_line = self._contexts(file)
         wanted = by_line if inside is None else {line: by_line.get(line, set()) for line in inside}
         contexts = set().union(*wanted.values())
-        return self._in_order(test for test in self.seconds if {test, test.partition("::")[0]} & contexts)
+        return self._in_order([test for test in self.seconds if {test, test.partition("::")[0]} & contexts], catches)
 
     @cached_property
     def seconds(self) -> dict[str, float]:
@@ -72,12 +74,16 @@ class Records:
                             found[line] |= {c for c in contexts if self.passes.get(c.partition("::")[0]) == name}
         return found
 
-    def _in_order(self, tests: Iterable[str]) -> list[str]:
-        """Return one case of each test before the second case of any, and the fastest first."""
+    def _in_order(self, tests: Iterable[str], catches: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+        """Return one case of each test before the second case of any; first what takes little time for each catch."""
         by_function = defaultdict[str, list[str]](list)
         for test in sorted(tests, key=self.seconds.__getitem__):
             by_function[test.partition("[")[0]].append(test)
-        ranked = [(place, self.seconds[t], t) for group in by_function.values() for place, t in enumerate(group)]
+        ranked = [
+            (place, self.seconds[test] / (1 + catches.get(function, 0)), test)
+            for function, group in by_function.items()
+            for place, test in enumerate(group)
+        ]
         return [test for _, _, test in sorted(ranked)]
 
 
@@ -96,15 +102,14 @@ def measured() -> Records:
 
 
 def _new_pass(folder: Path, files: list[str]) -> str:
-    """Run files of tests and write down what they run; they must pass."""
+    """Run files of tests and write down what they run; they must pass. What Python compiles stays, for the copies."""
     name = str(len(list(folder.glob("*/"))))
     place = folder / name
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    environment = os.environ | {
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | {
         watching.FOLDER: str(place),
         "PYTHONPATH": os.pathsep.join((str(PROJECT / "src"), str(Path(__file__).parent))),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [sys.executable, "-m", "pytest", "-p", "watching", "-n", "2", *SELECTED, *files]
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)

@@ -1,12 +1,11 @@
 """Known mistakes can be planted in the source as it is, and the tests find some of them; ``make planted`` tries all."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 from bugs import BUGS
 from editing import Edit
-from planting import outcome
+from planting import Caught, outcome
 from records import PROJECT, Records, _within_functions
 
 TESTS = PROJECT / "tests"
@@ -28,10 +27,13 @@ def test_every_place_has_a_name_of_its_own():
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_bug_fits_the_source_and_leaves_it_valid(bug, tmp_path):
-    package = Path(shutil.copytree(PROJECT / "src" / "dpols", tmp_path / "dpols"))
-    bug.plant(package)
     for edit in bug.edits:
-        compile((package / edit.file).read_text(encoding="utf-8"), edit.file, "exec")
+        copy = tmp_path / edit.file
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / "src" / "dpols" / edit.file, copy)
+    bug.plant(tmp_path)
+    for edit in bug.edits:
+        compile((tmp_path / edit.file).read_text(encoding="utf-8"), edit.file, "exec")
 
 
 @pytest.mark.parametrize("text", ["not there", "twice"])
@@ -61,6 +63,16 @@ def test_one_case_of_each_test_comes_before_the_second_case_of_any():
     records = Records(PROJECT, {})
     records.__dict__["seconds"] = {"t.py::a[1]": 0.2, "t.py::a[2]": 0.1, "t.py::b": 0.5, "t.py::c[1]": 0.3}
     assert records._in_order(records.seconds) == ["t.py::a[2]", "t.py::c[1]", "t.py::b", "t.py::a[1]"]
+    caught = {"t.py::b": 9}
+    assert records._in_order(records.seconds, caught) == ["t.py::b", "t.py::a[2]", "t.py::c[1]", "t.py::a[1]"]
+
+
+def test_tests_that_caught_other_bugs_are_counted(tmp_path):
+    caught = Caught(tmp_path / "caught")
+    assert not caught.counts()
+    for bug, test in zip(BUGS, ("t.py::a[1]", "t.py::a[2]", "t.py::b"), strict=False):
+        caught.remember(bug, test)
+    assert caught.counts() == {"t.py::a": 2, "t.py::b": 1}
 
 
 def test_no_other_test_knows_what_is_planted():
