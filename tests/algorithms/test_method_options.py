@@ -14,7 +14,7 @@ from dpols.algorithms import ALGORITHMS
 
 OPTIONS = {
     "whitened": {"n_iterations": 5},
-    "whitened-inference": {"n_iterations": 8, "cov_type": "nonrobust", "clip": "range"},
+    "whitened-inference": {"n_iterations": 8, "cov_type": "nonrobust", "clip": "range", "residual_plot": True},
     "ihm": {"n_iterations": 2, "ridge": True, "gradient_share": 0.7},
     "ihm-adaptive": {"max_iterations": 3, "eigenvalue_share": 0.2},
     "linmix": {"sketch_size": 50, "eigenvalue": "on"},

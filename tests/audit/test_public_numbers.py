@@ -8,7 +8,16 @@ from dpols.algorithms import ALGORITHMS, StagedPlan
 from dpols.audit.replay import without_row
 from dpols.privacy import PrivacyBudget
 
-RELEASED = {"coefficients", "verdict", "verdict_reason", "estimates", "estimate_notes", "advice"}
+RELEASED = {
+    "coefficients",
+    "verdict",
+    "verdict_reason",
+    "estimates",
+    "estimate_notes",
+    "advice",
+    "residual_bins",
+    "residual_sizes",
+}
 # A method in stages chooses later releases from earlier, noisy ones.
 CHOSEN = {"lines", "spent_epsilon"}
 

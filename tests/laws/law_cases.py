@@ -47,6 +47,7 @@ CASES = (
     Case("whitened-inference", epsilon=8.0),
     Case("whitened-inference", options={"n_iterations": 6, "cov_type": "nonrobust", "clip": "tail"}, epsilon=8.0),
     Case("whitened-inference", options={"cov_type": "cluster", "clip": "range"}, epsilon=8.0),
+    Case("whitened-inference", options={"residual_plot": True}, epsilon=8.0),
     Case("whitened-inference", "paper", epsilon=8.0),
     Case("ihm"),
     Case("ihm", options={"eigenvalue": "on"}),
@@ -184,6 +185,7 @@ def whitened_inference_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     locating = [Gaussian(d, plan.locating_multiplier * limit) for limit in of["limits"][:-4]]
     closing = [Gaussian(d, plan.closing_multiplier * limit) for limit in of["limits"][-4:]]
     scores = [] if plan.score_multiplier is None else [plan.score_multiplier * of["score_limit"] ** 2]
+    residuals = plan.residual_multiplier
     return [
         Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
         grams[0],
@@ -193,10 +195,11 @@ def whitened_inference_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
         *locating[: plan.warm_up],
         Gaussian(24, plan.count_multiplier),
         *locating[plan.warm_up :],
-        Gaussian(27, plan.late_count_multiplier),
+        Gaussian(27 if residuals is None else 32, plan.late_count_multiplier),
         *closing,
         Gaussian(1, plan.square_multiplier * of["residual_bound"] ** 2),
         *(SymmetricGaussian(d, stddev) for stddev in scores),
+        *([] if residuals is None else [Gaussian(20, residuals * math.sqrt(2.0))]),
     ]
 
 

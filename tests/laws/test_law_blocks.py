@@ -23,6 +23,7 @@ from dpols.statistics import (
     gram_and_first_gradient,
     gram_with_target,
     norm_clipped_gradient,
+    residual_sums,
 )
 
 NAMES = ("a", "b", "c")
@@ -31,6 +32,7 @@ BOUNDS = {
     "features": Bounds(features={"c": (-1.0, 0.5), "a": (-1.5, 1.0), "b": (0.0, 2.0)}, target=(-1.0, 3.0)),
     "both": Bounds(features={"a": (-1.5, 1.0), "b": (0.0, 2.0), "c": (-1.0, 0.5)}, x_norm=0.8, target=(-1.0, 3.0)),
 }
+BINS = ((0.7, 0.0), (0.2, -0.1))  # bound of residuals, and where the second bin of fitted values begins
 every_bounds = pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
 every_intercept = pytest.mark.parametrize("fit_intercept", [False, True], ids=["no-intercept", "intercept"])
 
@@ -51,9 +53,25 @@ def statistics_of(source, bounds, fit_intercept=True, **kwargs):
         norm_clipped_gradient(rows, theta, norm_bound=0.3),
         *clipped_gradient_and_counts(rows, theta, residual_bound=0.7, edges=np.array([0.1, 0.5])),
         clipped_squares(rows, theta, residual_bound=0.7),
+        residual_sums(
+            rows,
+            theta,
+            residual_bound=np.array([bound for bound, _ in BINS]),
+            edges=np.array([[-np.inf] * len(BINS), [edge for _, edge in BINS]]),
+        ),
     )
     # Doubles in the units of bounded rows, whole numbers as they are.
     return np.concatenate([f.value.ravel() if f.exact else f.value.ravel() * f.step for f in found])
+
+
+def _by_fitted(fitted, targets, bound, edge):
+    residuals = np.clip((targets - fitted) / bound, -1.0, 1.0)
+    return [
+        (fitted <= edge).sum(),
+        (fitted > edge).sum(),
+        residuals[fitted <= edge].sum(),
+        residuals[fitted > edge].sum(),
+    ]
 
 
 def assert_same(actual, expected):
@@ -101,7 +119,12 @@ def test_statistics_are_those_of_the_explicit_rows(bounds, fit_intercept):
         terms = rows * residuals[:, None]
         norms = np.linalg.norm(terms, axis=1, keepdims=True)
         by_norm.append((terms * np.minimum(1.0, 0.3 / np.maximum(norms, 1e-300))).sum(axis=0))
-    again = [clipped, counts, squares]
+    again = [
+        clipped,
+        counts,
+        squares,
+        [_by_fitted(rows @ t, targets, *how) for t, how in zip(theta, BINS, strict=True)],
+    ]
     expected = [np.array(part) for part in (rows.T @ rows, both.T @ both, clipped, by_norm, *again)]
     actual = statistics_of(ArraySource(X, y), bounds, fit_intercept)
     assert_same(actual, np.concatenate([e.ravel() for e in expected]))

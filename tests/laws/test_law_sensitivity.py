@@ -19,6 +19,7 @@ from dpols.statistics import (
     gram_and_first_gradient,
     gram_with_target,
     norm_clipped_gradient,
+    residual_sums,
 )
 
 WIDTH = 3
@@ -249,6 +250,51 @@ def test_removing_a_row_moves_the_sum_of_squared_residuals_by_at_most_its_sensit
         assert np.linalg.norm(more.value - less.value) <= more.sensitivity * (1.0 + len(table) * ROUNDING)
     np.testing.assert_allclose(more.sensitivity * more.step, bound**2, rtol=1e-9)
     assert 0.0 <= in_units(more)[0, 0] <= len(table) * bound**2 * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+@pytest.mark.parametrize("name", ["unit norm", "features", "one-sided features", "features and norm"])
+@every_intercept
+@settings(max_examples=20)
+@given(table=rows, theta=thetas, bound=st.sampled_from([1e-3, 0.25, 1.0]))
+def test_removing_a_row_moves_residuals_by_fitted_value_by_at_most_their_sensitivity(
+    name, fit_intercept, arithmetic, table, theta, bound
+):
+    theta = theta[None, : WIDTH + fit_intercept]
+    edges = np.array([[-np.inf], [-0.3], [0.0], [0.4]])
+    spoilt = np.vstack((table[:-1], np.full((1, WIDTH + 1), np.nan)))
+    both = [
+        bounded(t[:, :-1], t[:, -1], BOUNDS[name], fit_intercept=fit_intercept, arithmetic=arithmetic, bad_rows="zero")
+        for t in (table, table[:-1], spoilt)
+    ]
+    more, less, zero = (residual_sums(r, theta, residual_bound=np.array([bound]), edges=edges) for r in both)
+    np.testing.assert_allclose(less.value.astype(float), zero.value.astype(float), atol=1e-9)
+    if more.exact:
+        assert more.sensitivity == int(more.sensitivity)
+        assert moved_squared(more, less) <= int(more.sensitivity) ** 2
+    else:
+        assert np.linalg.norm(more.value - less.value) <= more.sensitivity * (1.0 + len(table) * ROUNDING)
+    np.testing.assert_allclose(more.sensitivity * more.step, math.sqrt(2.0), rtol=1e-5)
+    counts, sums = np.split(in_units(more), 2, axis=1)
+    assert (np.abs(sums) <= counts + 1e-9).all()
+    assert counts.sum() <= len(table) + 1e-9
+
+
+@pytest.mark.parametrize("arithmetic", ["float", "exact"])
+def test_residuals_by_fitted_value_are_those_of_the_definition(arithmetic):
+    rng = np.random.default_rng(6)
+    X, y = rng.uniform(-0.5, 0.5, (80, WIDTH)), rng.uniform(-1.0, 1.0, 80)
+    X[:5], y[:5] = 0.0, 0.0  # zero rows are in no bin
+    theta = np.array([[0.5, -0.3, 0.2], [-1.0, 0.4, 0.0]])
+    bound, edges = np.array([0.4, 10.0]), np.array([[-np.inf, -0.2], [0.01, 0.01], [0.2, 0.3]])
+    found = in_units(residual_sums(bounded(X, y, arithmetic=arithmetic), theta, residual_bound=bound, edges=edges))
+    fitted, used = X @ theta.T, np.arange(80) >= 5
+    for trial in range(2):
+        upper = [*edges[1:, trial], np.inf]
+        residuals = np.clip((y - fitted[:, trial]) / bound[trial], -1.0, 1.0)
+        for k, (low, high) in enumerate(zip(edges[:, trial], upper, strict=True)):
+            here = used & (fitted[:, trial] > low) & (fitted[:, trial] <= high)
+            np.testing.assert_allclose(found[trial, [k, 3 + k]], [here.sum(), residuals[here].sum()], atol=2e-4)
 
 
 @pytest.mark.parametrize("arithmetic", ["float", "exact"])

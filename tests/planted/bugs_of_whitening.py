@@ -13,6 +13,12 @@ BUGS = (
         ),
     ),
     Bug(
+        "sensitivity of several numbers that is that of one",
+        "residuals by fitted value",
+        Edit("statistics/sums.py", "Statistic(values[0], math.sqrt(2.0))", "Statistic(values[0], 1.0)"),
+        Edit("statistics/sums.py", "float(math.isqrt(2 * int(ONE) ** 2) + 1), 1.0 / ONE", "ONE, 1.0 / ONE"),
+    ),
+    Bug(
         "no shortening",
         "gradients in floating point",
         Edit(
@@ -190,8 +196,8 @@ BUGS = (
         "closing gradients",
         Edit(
             "algorithms/whitened_inference.py",
-            "    rest = 1.0 - fixed - 2.0 * gram - third\n",
-            "    rest = 1.0 - fixed - gram - third\n",
+            "    rest = 1.0 - fixed - 2.0 * gram - third - residuals\n",
+            "    rest = 1.0 - fixed - gram - third - residuals\n",
         ),
     ),
 )

@@ -22,6 +22,7 @@ from .whitening import SMALLEST, Totals, from_the_right
 ClipRule = Literal["auto", "tail", "range"]
 
 LATE_EDGES = 2.0 ** np.concatenate(([-2.0], np.arange(-1.0, 2.5, 0.5), np.arange(3.0, 21.0)))  # in units of lengths
+FINE_EDGES = 2.0 ** np.array([-5.0, -4.0, -3.5, -3.0, -2.5])  # below these, where sizes of residuals are shown
 SEEN = 3.3  # standard deviations from which lengths above an edge are more than noise
 MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen: no intervals beyond
 _SEEN_APART = 4.0  # the same for edges beyond one above which none are seen, of which there are many
@@ -45,11 +46,13 @@ class ClipLevels:
     lost: Array  # of the residuals' sum of squares, in squared bounds, what may be clipped off unseen
     above: Array  # number of rows seen above the limit
     by_range: Array  # whether the limit is that of the range rule
+    edges: Array  # of the counted lengths, (trials, edges); -1 where no length can be
+    counts: Array  # noisy numbers of lengths from each edge to the next
 
 
-def late_edges(scale: Array, longest: Array) -> Array:
+def late_edges(scale: Array, longest: Array, *, fine: bool = False) -> Array:
     """Return edges of shape (edges, trials) about a scale of lengths; infinite beyond what lengths can reach."""
-    edges = LATE_EDGES[:, None] * scale
+    edges = np.concatenate((FINE_EDGES if fine else [], LATE_EDGES))[:, None] * scale
     reach = np.maximum(8.0 * scale, 2.0 * longest)
     return np.vstack((np.zeros(len(scale)), np.where(edges < 2.0 * reach, edges, math.inf)))
 
@@ -111,6 +114,8 @@ def clip_levels(
         lost=np.where(everything, 0.0, 2.0 * _LOST * stddev[trial, quiet] * np.minimum(edge / tail, 1.0) ** _LOST_TAIL),
         above=np.maximum(above[trial, past] - 2.0 * stddev[trial, past], 0.0),
         by_range=by_range,
+        edges=np.where(np.isfinite(edges), edges, -1.0).T,
+        counts=counts,
     )
 
 

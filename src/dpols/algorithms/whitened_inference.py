@@ -44,6 +44,7 @@ from .clip_level import ClipLevels, ClipRule, clip_levels, late_edges, range_lim
 from .closing import STEP
 from .options import PlannedFor, one_of, steps
 from .path import Path
+from .residual_bins import fitted_spread, release_residuals
 from .whitening import SMALLEST, Space, Totals, WhiteningPlan, release_space, release_totals
 
 CovType = Literal["HC1", "nonrobust", "cluster"]
@@ -52,6 +53,7 @@ CLOSING = 4  # gradients at the last limit
 # Shares of the squared budget. Gram matrices get what seeing the curvature takes, within limits, and the last gradients
 # get the rest.
 _TOTALS, _LENGTHS, _COUNTS, _LATE_COUNTS, _LOCATING, _SCORES, _SQUARES = 0.04, 0.004, 0.016, 0.10, 0.06, 0.08, 0.03
+_RESIDUALS = 0.03  # where residuals in bins are asked for
 _GRAM, _THIRD_GRAM = (0.04, 0.15), (0.04, 0.25)
 _WEAK = 2.5  # eigenvalues of the third Gram matrix below so many standard deviations of its noise are not inverted
 _MANY = 0.05  # share of rows that were shortened
@@ -72,6 +74,7 @@ class InferencePlan(WhiteningPlan):
     closing_multiplier: float
     square_multiplier: float
     score_multiplier: float | None  # none without robust standard errors
+    residual_multiplier: float | None  # none where residuals in bins are not asked for
 
     @property
     def gradient_noise(self) -> float:
@@ -81,7 +84,7 @@ class InferencePlan(WhiteningPlan):
     @property
     def passes(self) -> int:
         """How often rows in memory are read."""
-        return self.n_iterations + 9 + (self.score_multiplier is not None)
+        return self.n_iterations + 9 + (self.score_multiplier is not None) + (self.residual_multiplier is not None)
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -97,6 +100,8 @@ class InferencePlan(WhiteningPlan):
         locating = [(self.locating_multiplier, "sum of shortened whitened gradients")] * (self.n_iterations - CLOSING)
         scores = "units' summed gradients" if self.cov_type == "cluster" else "whitened gradients"
         last = [] if self.score_multiplier is None else [(self.score_multiplier, f"outer products of {scores}")]
+        if self.residual_multiplier is not None:
+            last.append((self.residual_multiplier, "numbers of rows and sums of residuals, by fitted value"))
         return [
             (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
             (self.gram_multiplier, "X'X of shortened rows"),
@@ -114,7 +119,12 @@ class InferencePlan(WhiteningPlan):
 
 
 def plan(
-    given: PlannedFor, *, n_iterations: int = 12, cov_type: CovType = "HC1", clip: ClipRule = "auto"
+    given: PlannedFor,
+    *,
+    n_iterations: int = 12,
+    cov_type: CovType = "HC1",
+    clip: ClipRule = "auto",
+    residual_plot: bool = False,
 ) -> InferencePlan:
     """Choose every number of a run from public ones.
 
@@ -132,6 +142,9 @@ def plan(
         How the limit of a row's gradient is chosen. "tail" assumes that large gradients are rare in a known way, and
         "range" assumes nothing, for more noise. "auto" takes the range rule where its noise is small, and for targets
         that are yes or no.
+    residual_plot : bool
+        Whether to release also mean residuals of rows with about the same fitted value, for 3% of the squared budget,
+        and to count sizes of residuals more finely, for nothing.
     """
     count = steps("n_iterations", n_iterations, least=CLOSING + 2)
     noise = gaussian_multiplier(given.budget) if given.accounting == "exact" else concentrated_multiplier(given.budget)
@@ -140,7 +153,8 @@ def plan(
     gram, third = _gram_shares(noise, given.n_rows, given.n_features)
     scores = 0.0 if cov_type == "nonrobust" else _SCORES
     fixed = _TOTALS + _LENGTHS + _COUNTS + _LATE_COUNTS + _LOCATING + _SQUARES + scores
-    rest = 1.0 - fixed - 2.0 * gram - third
+    residuals = _RESIDUALS if one_of("residual_plot", residual_plot, (True, False)) else 0.0
+    rest = 1.0 - fixed - 2.0 * gram - third - residuals
     return InferencePlan(
         **vars(given),
         n_iterations=count,
@@ -159,6 +173,7 @@ def plan(
         closing_multiplier=noise * math.sqrt(CLOSING / rest),
         square_multiplier=noise / math.sqrt(_SQUARES),
         score_multiplier=None if cov_type == "nonrobust" else noise / math.sqrt(_SCORES),
+        residual_multiplier=noise / math.sqrt(residuals) if residuals else None,
     )
 
 
@@ -180,6 +195,7 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
     gram_noise = plan.third_gram_multiplier * row_limit**2
     inverse = np.stack([inverse_of(*each)[0] for each in zip(gram, gram_noise, strict=True)])
     step = np.einsum("tij,tj->ti", inverse, gradient)
+    closed = path.theta_at(point + step)
     transcript = {
         "metric": space.metric,
         "base": path.base,
@@ -210,7 +226,12 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
         "scores": scores,
         "score_noise": score_noise,
     }
-    return Fit(path.theta_at(point + step), channel.releases, transcript)
+    if plan.residual_multiplier is not None:
+        spread = fitted_spread(gram, point + step, known, closed)
+        bound = levels.residual_bound
+        transcript |= release_residuals(rows, channel, closed, spread, bound, multiplier=plan.residual_multiplier)
+        transcript |= {"size_edges": levels.edges / space.rms[:, None], "size_counts": levels.counts}
+    return Fit(closed, channel.releases, transcript)
 
 
 def evidence(plan: InferencePlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
@@ -332,7 +353,7 @@ def _levels(
 ) -> ClipLevels:
     """Choose the limits by counts of gradient lengths where the first steps have led."""
     longest = range_limit(row_limit, known)
-    edges = late_edges(path.scale, longest)
+    edges = late_edges(path.scale, longest, fine=plan.residual_multiplier is not None)
     exact = score_counts(white, path.at(on_grid(rows, path.theta)), edges=edges)
     counts = channel.gaussian(exact, multiplier=plan.late_count_multiplier)
     return clip_levels(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..families import Response
 from .source import Array
-from .span import Span, count_between
+from .span import Span, binned_sums, count_between
 
 BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
@@ -80,6 +80,15 @@ class FixedPointSpan:
         steps = _in_steps(self._residuals(theta, exponent), residual_bound)
         # A square is at most 2^40, so that a span's sum is exact like any other.
         return to_limbs(np.einsum("ij,ij->j", steps, steps)[:, None])
+
+    def residual_sums(self, theta: Array, exponent: Array, residual_bound: Array, edges: Array) -> tuple[Array, ...]:
+        """Return for each bin of fitted values the number of rows and the sum of clipped residuals, both in 2^20ths.
+
+        Fitted values are exact products, so that the bin of a row depends on that row alone.
+        """
+        fitted = self._predictors(theta, exponent)
+        steps = _in_steps((self.target / ONE)[:, None] - fitted, residual_bound)
+        return to_limbs(binned_sums(fitted, steps, np.any(self.rows != 0.0, axis=1), edges, one=ONE))
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         return to_limbs(_in_steps(residuals, residual_bound).T @ self.rows)

@@ -90,6 +90,15 @@ class Span:
         residuals = np.clip(self.residuals(theta) / residual_bound, -1.0, 1.0)
         return (np.einsum("ij,ij->j", residuals, residuals)[:, None],)
 
+    def residual_sums(self, theta: Array, residual_bound: Array, edges: Array) -> tuple[Array]:
+        """Return for each bin of fitted values the number of rows and the sum of clipped residuals, over the bound.
+
+        A bin is from a rising edge to the next, and edges have shape (edges, trials). Zero rows are in none.
+        """
+        fitted = self.dot(theta)
+        residuals = np.clip((self.target[:, None] - fitted) / residual_bound, -1.0, 1.0)
+        return (binned_sums(fitted, residuals, self.squared_norms() > 0.0, edges),)
+
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> Array:
         residuals /= residual_bound
         np.clip(residuals, -1.0, 1.0, out=residuals)
@@ -192,3 +201,16 @@ def count_between(values: Array, edges: Array) -> Array:
     above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
     above[:, :-1] -= above[:, 1:]
     return above
+
+
+def binned_sums(fitted: Array, values: Array, used: Array, edges: Array, *, one: float = 1.0) -> Array:
+    """Return counts of used rows in multiples of ``one``, then sums of values, by the bins that fitted values lie in.
+
+    The shape is (trials, 2 x edges). What lies below the first edge is not counted.
+    """
+    above = [used[:, None] & (fitted > edge) for edge in edges]
+    counts = np.stack([one * each.sum(axis=0) for each in above], axis=1)
+    sums = np.stack([np.where(each, values, 0.0).sum(axis=0) for each in above], axis=1)
+    for part in (counts, sums):
+        part[:, :-1] -= part[:, 1:]
+    return np.concatenate((counts, sums), axis=1)

@@ -15,6 +15,7 @@ from ..families import FamilyName, Response
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..inference.quality import r_squared, residual_variance
+from ..inference.residuals import residual_bins, residual_sizes
 from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
@@ -103,8 +104,20 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
         estimate_notes=_notes(outcome, inference, prepared.request.family),
+        **_residuals(prepared, outcome, inference),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
+
+
+def _residuals(prepared: Prepared, outcome: Outcome, inference: Inference | None) -> dict[str, Any]:
+    """Return what was released of residuals."""
+    if inference is None:
+        return {}
+    of, row_map = outcome.fit.transcript, outcome.row_map
+    return {
+        "residual_bins": residual_bins(of, row_map, inference),
+        "residual_sizes": residual_sizes(of, row_map, inference, prepared.plan),
+    }
 
 
 def _described(prepared: Prepared) -> dict[str, Any]:

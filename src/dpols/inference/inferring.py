@@ -209,6 +209,26 @@ class Inferring:
         rows = coefficient_rows(self._asked_for(), alpha, target)
         return plot_coefficients(rows, f"{100.0 * (1.0 - alpha):.4g}%", names=names, ax=ax)
 
+    def plot_residuals(self, ax: Any = None) -> Any:
+        """Draw mean residuals against fitted values, each with its 95% interval; return the axes of matplotlib.
+
+        The fit needs ``inference=True`` and ``options={"residual_plot": True}``, which pays for them.
+        """
+        from .plot import plot_residuals
+
+        self._asked_for()
+        return plot_residuals(self.privacy_report_.residual_bins, ax=ax)
+
+    def plot_residual_sizes(self, ax: Any = None) -> Any:
+        """Draw which share of the rows has a residual of about which size; return the axes of matplotlib.
+
+        The fit needs ``inference=True`` and ``options={"residual_plot": True}``.
+        """
+        from .plot import plot_residual_sizes
+
+        self._asked_for()
+        return plot_residual_sizes(self.privacy_report_.residual_sizes, ax=ax)
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the summary of a fit, before it the parameters as scikit-learn draws them."""
         from sklearn.utils import estimator_html_repr

@@ -6,6 +6,13 @@ from typing import Any
 from ..errors import ParameterError, required
 from ..report.bars import Bar, HiddenBar, bar_of
 from ..report.outcome import EstimateLine
+from ..report.residuals import (
+    NO_RESIDUALS,
+    ResidualBin,
+    SizeBin,
+    residual_picture,
+    shares_of_sizes,
+)
 from .summary import CoefficientRow
 from .tables import HIDDEN_WORDS
 
@@ -33,6 +40,48 @@ def plot_coefficients(
     ax.tick_params(axis="y", length=0)
     _explain(ax, level, any(isinstance(bar, Bar) for bar in bars))
     return ax
+
+
+def plot_residuals(bins: Sequence[ResidualBin], *, ax: Any = None) -> Any:
+    """Draw mean residuals with 95% limits against fitted values."""
+    if not bins:
+        raise ParameterError(NO_RESIDUALS)
+    ax = _axes(ax)
+    picture = residual_picture(bins)
+    if picture is None:
+        ax.text(0.5, 0.5, HIDDEN_WORDS, ha="center", color=MUTED, style="italic", transform=ax.transAxes)
+    else:
+        (left, right), (bottom, top) = picture.fitted, picture.residuals
+        for mark in picture.marks:
+            x = left + 0.5 * (mark.left + mark.right) * (right - left)
+            mean, low, high = (bottom + y * (top - bottom) for y in (mark.mean, mark.lower, mark.upper))
+            ax.errorbar(x, mean, yerr=[[mean - low], [high - mean]], fmt="o", color=PRIVACY, capsize=3)
+        ax.set_xlim(left, right)
+    ax.axhline(0.0, color=ZERO, lw=1.2, ls=":")
+    ax.set_xlabel("fitted value")
+    ax.set_ylabel("mean residual, 95% interval")
+    return ax
+
+
+def plot_residual_sizes(bins: Sequence[SizeBin], *, ax: Any = None) -> Any:
+    """Draw which share of the rows has a residual of about which size."""
+    if not bins:
+        raise ParameterError(NO_RESIDUALS)
+    ax = _axes(ax)
+    shares = shares_of_sizes(bins)
+    ax.barh(range(len(shares)), [share for _, share in shares], color=PRIVACY)
+    ax.set_yticks(range(len(shares)), [name for name, _ in shares])
+    ax.invert_yaxis()
+    ax.set_xlabel("share of the rows")
+    ax.set_ylabel("size of the residual")
+    return ax
+
+
+def _axes(ax: Any) -> Any:
+    """Return axes to draw on."""
+    if ax is not None:
+        return ax
+    return required("matplotlib.pyplot", "plots").subplots(figsize=(8.0, 4.5), layout="constrained")[1]
 
 
 def _chosen(rows: Sequence[CoefficientRow], names: Sequence[str] | None) -> list[CoefficientRow]:

@@ -42,7 +42,22 @@ class Bars:
     meaning: str
 
 
-Part = str | Table | Bullets | Code | Chances | Bars
+@dataclass(frozen=True)
+class Shares:
+    """Parts of a whole, each with what it is of, to be drawn and written."""
+
+    rows: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Mean residuals to be drawn against fitted values, and what the drawing shows."""
+
+    picture: Any
+    meaning: str
+
+
+Part = str | Table | Bullets | Code | Chances | Bars | Shares | Scatter
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from ..pages.parts import Bars, Bullets, Chances, Code, Part, Section, Table, notebook_part
+from ..pages.parts import Bars, Bullets, Chances, Code, Part, Scatter, Section, Shares, Table, notebook_part
 from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
 from .bars import bar_of
 from .basis import ACCOUNTING
+from .residuals import residual_picture, shares_of_sizes
 
 TITLE = "Privacy report"
 
@@ -40,6 +41,7 @@ def sections(report: Any) -> tuple[Section, ...]:
         Section("What was released", _released(report)),
         Section("What it cost", (_cost(report),)),
         Section("What came out", _outcome(report)),
+        *_residuals(report),
         Section("What it rests on", _assumptions(report)),
         Section("How to check it", _checks(report)),
     )
@@ -133,6 +135,29 @@ def _outcome(report: Any) -> tuple[Part, ...]:
         *report.estimate_notes,
         verdict,
     )
+
+
+_SCATTER = (
+    "Each mark is the mean residual of rows with about the same fitted value, and the light bar its 95% interval: "
+    "privacy noise, and sampling noise if rows are independent. The dotted line is 0. Means that leave it in a bend "
+    "say that a power or a transform is missing."
+)
+_SIZES = (
+    "Sizes of residuals, from counts that the fit released for its intervals. The counts are of a residual times the "
+    "length of its row, over the typical length, so that sizes are approximate; noise moves each share."
+)
+
+
+def _residuals(report: Any) -> tuple[Section, ...]:
+    parts: list[Part] = []
+    if report.residual_bins:
+        lines = tuple(each.describe() for each in report.residual_bins)
+        parts.append(Table(("fitted value", ">rows", ">mean residual", ">95% interval"), lines))
+        picture = residual_picture(report.residual_bins)
+        parts += [] if picture is None else [Scatter(picture, _SCATTER)]
+    if shares := shares_of_sizes(report.residual_sizes):
+        parts += [_SIZES, Shares(shares)]
+    return (Section("Residuals", tuple(parts)),) if parts else ()
 
 
 _BOUNDS_REST_ON = {

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ..pages.parts import Bars, Bullets, Chances, Code, Table
+from ..pages.parts import Bars, Bullets, Chances, Code, Scatter, Shares, Table
 from .content import TITLE, sections, summary
 
 
@@ -13,12 +13,14 @@ def to_markdown(report: Any) -> str:
     warnings = (*([warning] if warning else []), *report.cautions)
     blocks = [f"# {TITLE}", *(f"**{_escaped(text)}**" for text in warnings), _escaped(summary(report))]
     for section in sections(report):
-        parts = [part for part in section.parts if not isinstance(part, Bars)]  # their numbers stand in a table, too
+        parts = [
+            part for part in section.parts if not isinstance(part, Bars | Scatter)
+        ]  # their numbers stand in a table, too
         blocks += [f"## {section.title}", *map(_part, parts)]
     return "\n\n".join(blocks) + "\n"
 
 
-def _part(part: str | Table | Bullets | Code | Chances) -> str:
+def _part(part: str | Table | Bullets | Code | Chances | Shares) -> str:
     match part:
         case str():
             return _escaped(part)
@@ -28,6 +30,8 @@ def _part(part: str | Table | Bullets | Code | Chances) -> str:
             return "\n".join(f"- {_escaped(item)}" for item in items)
         case Code(lines):
             return "\n".join(f"    {line}" for line in lines)
+        case Shares(rows):
+            return _table(("", ">share of the rows"), tuple((name, f"{share:.1%}") for name, share in rows))
         case Chances(rows):
             return _table(("", ">right with probability"), tuple((name, f"{chance:.2%}") for name, chance in rows))
 

@@ -16,6 +16,7 @@ from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
 from .markdown import to_markdown
 from .outcome import ASK_FOR_INTERVALS, CONSTRAINED_NOISE, NOISE_MEANING, Coefficient, EstimateLine
 from .release_line import ReleaseLine, line_from_dict
+from .residuals import ResidualBin, SizeBin
 from .text import aligned, bullets
 
 
@@ -54,6 +55,8 @@ class PrivacyReport(Report):
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
     estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
+    residual_bins: tuple[ResidualBin, ...] = ()  # where they were paid for
+    residual_sizes: tuple[SizeBin, ...] = ()  # from counts that intervals need in any case
     constraints: tuple[str, ...] = ()  # within which the coefficients are kept
     ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
@@ -128,6 +131,7 @@ class PrivacyReport(Report):
                 if self.estimates
                 else [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
             ),
+            ("Mean residuals by fitted value", aligned([each.describe() for each in self.residual_bins], right=(1, 2))),
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
         )

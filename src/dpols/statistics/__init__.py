@@ -15,6 +15,7 @@ from .sums import (
     gram_and_first_gradient,
     gram_with_target,
     norm_clipped_gradient,
+    residual_sums,
     totals,
 )
 from .whitened import (
@@ -45,6 +46,7 @@ __all__ = [
     "norm_clipped_gradient",
     "on_grid",
     "predictor_point",
+    "residual_sums",
     "score_counts",
     "score_gram",
     "sloped_gram",

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..data.fixed_point import SQUARE, from_limbs, quantised
+from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
 from ..data.source import Array
 from .statistic import Statistic, call, counted, of_units
@@ -75,6 +75,21 @@ def clipped_squares(rows: BoundedRows, theta: Array, *, residual_bound: float | 
     """
     values = rows.total(call, "clipped_squares", *_point(rows, theta), residual_bound, width=2 * len(theta))
     return _statistic(values, sensitivity=1.0, step=np.square(residual_bound))
+
+
+@of_units
+def residual_sums(rows: BoundedRows, theta: Array, *, residual_bound: Array, edges: Array) -> Statistic:
+    """Return for each bin of fitted values the number of rows, then for each the sum of clipped residuals over a bound.
+
+    One row moves the count of one bin by 1 and its sum by at most 1: together by at most the root of 2 whatever theta,
+    bound and edges are. Edges have shape (bins, trials), and the zero row is in no bin. The shape is (trials, 2 bins).
+    """
+    width = (3 + 2 * len(edges)) * len(theta)
+    values = rows.total(call, "residual_sums", *_point(rows, theta), residual_bound, edges, width=width)
+    if len(values) == 1:
+        return Statistic(values[0], math.sqrt(2.0))
+    # A whole number whose square is at least twice 2^40.
+    return Statistic(from_limbs(*values), float(math.isqrt(2 * int(ONE) ** 2) + 1), 1.0 / ONE)
 
 
 @of_units

@@ -12,7 +12,7 @@ from .output_file import check_replaceable
 from .placed_file import write_whole
 
 FORMAT = "dpols-model"
-VERSION = 5
+VERSION = 6
 _NO_CHECKSUM = "0" * 64
 
 
