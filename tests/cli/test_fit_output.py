@@ -236,3 +236,11 @@ def test_a_fit_says_that_rows_are_protected_and_not_people(dpols, csv, bounds, t
     said = " ".join(done.out.split())
     assert "single rows; people with several rows are not fully covered" in said
     assert "person" not in said
+
+
+def test_progress_is_kept_in_a_file_for_others_to_read(fit, tmp_path):
+    assert fit("--progress", "p.json").code == 0
+    found = json.loads((tmp_path / "p.json").read_text())
+    assert found["pass"] > 1
+    assert found["of"] == 2000
+    assert fit("--progress", "data.csv").code == 2

@@ -120,6 +120,9 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
     ] = None,
+    progress: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the present pass and its rows in this file (JSON).")
+    ] = None,
     separator: given.Separator = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
@@ -165,7 +168,9 @@ def fit(
     check_output(out, inputs=inputs)
     if report is not None:
         check_report(report, inputs=(*inputs, out))
-    problems = fit_into_files(model, table, out, report)
+    if progress is not None:
+        check_output(progress, inputs=(*inputs, out), option="--progress")
+    problems = fit_into_files(model, table, out, report, progress)
     if json:
         typer.echo(model.privacy_report_.to_json())
     else:

@@ -1,7 +1,7 @@
 """The last step of ``dpols fit``: the fit itself, into files whose space is taken before it."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import simplefilter
@@ -9,27 +9,33 @@ from warnings import simplefilter
 import typer
 
 from ..data import read
+from ..data.files import Progress
 from ..errors import BadRowsError, WeakGuaranteeWarning
 from ..feature_map import FeatureMap
 from ..seen_text import visible
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
 from .found_bounds import categories_of, read_with_unit
-from .progress import pass_bar
+from .progress import pass_bar, passes_in_file
 from .report import report_text
 
 if TYPE_CHECKING:
     from ..private_regression import PrivateRegression
 
 
-def fit_into_files(model: "PrivateRegression", table: DeclaredTable, out: Path, report: Path | None) -> list[str]:
-    """Fit a model and write it, and its report; return what to say where a file could not be written."""
+def fit_into_files(
+    model: "PrivateRegression", table: DeclaredTable, out: Path, report: Path | None, progress: Path | None = None
+) -> list[str]:
+    """Fit a model and write it, and its report; return what to say where a file could not be written.
+
+    ``progress`` names a file that is written again and again while the fit runs.
+    """
     names = table.columns if table.declared is None else table.declared.names
     room = room_for(names, pairs=getattr(model, "inference", False) is not False)
     with ExitStack() as files:
         model_file = files.enter_context(placed_file(out, room))
         report_file = None if report is None else files.enter_context(placed_file(report, room))
-        _fit(model, table)
+        _fit(model, table, pass_bar(f"Fitting {table.data.name}") if progress is None else passes_in_file(progress))
         # The budget is spent by now: what came out is saved and shown, also where a file cannot be written.
         problems = [model_file.fill(model.to_json().encode())]
         if report_file is not None:
@@ -37,11 +43,11 @@ def fit_into_files(model: "PrivateRegression", table: DeclaredTable, out: Path, 
     return [problem for problem in problems if problem is not None]
 
 
-def _fit(model: "PrivateRegression", table: DeclaredTable) -> None:
+def _fit(model: "PrivateRegression", table: DeclaredTable, watched: AbstractContextManager[Progress]) -> None:
     data, target = table.data, table.target
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
     explained = bad_rows_explained(data, table.declared, labels=model.family == "binomial")
-    with interrupts_explained(), explained, pass_bar(f"Fitting {data.name}") as progress:
+    with interrupts_explained(), explained, watched as progress:
         if table.unit is None:
             model.fit(read(data, target, table.columns, **table.dialect.options), progress=progress)
         else:

@@ -1,7 +1,11 @@
-"""A bar for each pass over the rows of a file, with the number of the pass and rows per second."""
+"""A bar for each pass over the rows of a file, with the number of the pass and rows per second; or a file with them."""
 
+import json
+import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
@@ -43,3 +47,27 @@ def pass_bar(what: str, on: Console | None = None) -> Iterator[Hook]:
                 bar.update(task, completed=rows)
 
         yield move
+
+
+_EVERY = 0.2  # seconds between two versions of a file
+
+
+@contextmanager
+def passes_in_file(path: Path) -> Iterator[Hook]:
+    """Keep the number of the pass, its rows and all rows in a file while the block runs, for others to read."""
+    last = -_EVERY
+    beside = path.with_name(f".{path.name}.new")
+
+    def write(number: int, rows: int, n_rows: int) -> None:
+        nonlocal last
+        if time.monotonic() - last < _EVERY and rows:
+            return
+        last = time.monotonic()
+        with suppress(OSError):  # a full disk must not stop what is being paid for
+            beside.write_text(json.dumps({"pass": number, "rows": rows, "of": n_rows}), encoding="utf-8")
+            os.replace(beside, path)
+
+    try:
+        yield write
+    finally:
+        beside.unlink(missing_ok=True)

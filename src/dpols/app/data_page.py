@@ -1,0 +1,156 @@
+"""Data: which table, what one row is, and the budget of all fits on it. Only the header of the table is read."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from starlette.responses import Response
+
+from ..errors import DpolsError
+from .choices import Choices, Data, TableColumn
+from .declaring import ready
+from .forms import FormError, Reader
+from .site import Visit, go, project_page
+from .tables import header_of, table_at
+
+
+def start(visit: Visit) -> Response:
+    """Go to the first page that is not filled in."""
+    return go(visit.path(ready(visit.project.choices())))
+
+
+def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
+    """Show the form, with what was chosen or typed."""
+    choices = visit.project.choices()
+    data, typed = choices.data, visit.fields if problems else {}
+    values = {
+        "path": "" if data is None or data.uploaded else data.path,
+        "rows": "" if data is None else str(data.rows),
+        "unit": "" if data is None or data.unit is None else data.unit,
+        "rows_per_unit": "" if data is None or data.unit is None else str(data.rows_per_unit),
+        "ledger_path": "" if data is None else data.ledger,
+        "ledger_way": "new" if data is None and visit.site.ledger is None else "existing",
+        "total_epsilon": "3",
+        "total_delta": "1e-6",
+        **typed,
+    }
+    gone = data is not None and not Path(data.path).exists()
+    return project_page(
+        visit,
+        "data.html",
+        step="data",
+        problems=problems,
+        data=data,
+        values=values,
+        gone=gone,
+        fixed_ledger=visit.site.ledger,
+        file_name="" if data is None else Path(data.path).name,
+    )
+
+
+def save(visit: Visit) -> Response:
+    """Keep what was chosen; a table that was sent is kept in the app's private folder until the app ends."""
+    try:
+        _save(visit)
+    except FormError as error:
+        return show(visit, error.problems)
+    except (DpolsError, OSError) as error:
+        text = str(error) if isinstance(error, DpolsError) else f"A file could not be written ({error.strerror})."
+        return show(visit, (("", text),))
+    return go(visit.path("data" if visit.fields.get("look") else "model"))
+
+
+def _save(visit: Visit) -> None:
+    fields, choices = Reader(visit.fields), visit.project.choices()
+    path, uploaded = _table(visit, fields, choices)
+    columns = header_of(path, "upload" if uploaded else "path")
+    rows = fields.whole("rows", "The number of rows")
+    unit, most = _unit(fields, columns)
+    fields.done()
+    ledger = _ledger(visit, fields, path)
+    data = Data(str(path), uploaded, columns, rows, unit, most, ledger)
+    kept = choices.model is not None and {choices.model.target, *(f.name for f in choices.model.features)} <= set(
+        data.names
+    )
+    if kept:
+        visit.project.change(data=data)
+    else:
+        visit.project.change(data=data, model=None, ranges=None)
+
+
+def _table(visit: Visit, fields: Reader, choices: Choices) -> tuple[Path, bool]:
+    """Return the table: the one that was sent, the one whose path was typed, or the one that was chosen before."""
+    sent = visit.files.get("upload")
+    if sent is not None and sent.filename:
+        name = Path(sent.filename.replace("\\", "/")).name.lstrip(".") or "table"
+        folder = Path(tempfile.mkdtemp(dir=visit.site.uploads))
+        path = folder / name[-120:]
+        with path.open("xb") as file:
+            shutil.copyfileobj(sent.file, file, 1 << 20)
+        return path, True
+    typed = fields.text("path")
+    if typed:
+        return table_at(typed, "path"), False
+    if choices.data is not None and choices.data.uploaded and Path(choices.data.path).exists():
+        return Path(choices.data.path), True
+    raise FormError(("path", "No table was chosen. Type the path of one on this machine, or choose a file."))
+
+
+def _unit(fields: Reader, columns: tuple[TableColumn, ...]) -> tuple[str | None, int]:
+    unit = fields.text("unit")
+    if not unit:
+        return None, 1
+    if unit not in [column.name for column in columns]:
+        fields.wrong("unit", "This table has no such column. Choose the column that says to whom a row belongs.")
+    return unit, fields.whole("rows_per_unit", "The number of rows of each person or unit")
+
+
+def _ledger(visit: Visit, fields: Reader, table: Path) -> str:
+    """Return the ledger: of the app, an existing one, or a new one for this table."""
+    from ..ledger import BudgetLedger
+
+    if visit.site.ledger is not None:
+        return str(BudgetLedger(visit.site.ledger).path)
+    if fields.text("ledger_way") == "existing":
+        typed = fields.required("ledger_path", "The path of the ledger is missing. Type it, or start a new ledger.")
+        fields.done()
+        try:
+            found = BudgetLedger(Path(typed).expanduser())
+            found.state()
+        except DpolsError as error:
+            raise FormError(("ledger_path", str(error))) from None
+        return str(found.path)
+    other = _of_same_table(visit, table)
+    if other is not None:
+        raise FormError(
+            (
+                "ledger_path",
+                f"Another project, {other.name!r}, is about the same table, and what is spent on a table adds up. Use "
+                f"its ledger: choose 'an existing ledger' and type {other.data.ledger!r}.",  # type: ignore[union-attr]
+            )
+        )
+    epsilon = fields.number("total_epsilon", "Epsilon of the whole budget", low=1e-6, high=1000.0)
+    delta = fields.number("total_delta", "Delta of the whole budget", low=1e-300, high=0.5)
+    fields.done()
+    path = visit.project.folder / "budget.ledger"
+    if path.exists():
+        raise FormError(
+            (
+                "ledger_path",
+                f"This project has a ledger, {str(path)!r}, which cannot be replaced. Choose 'an existing ledger'.",
+            )
+        )
+    return str(BudgetLedger(path, epsilon=epsilon, delta=delta).path)
+
+
+def _of_same_table(visit: Visit, table: Path) -> Choices | None:
+    """Return another project about the same file, if there is one."""
+    for project in visit.site.projects.all():
+        if project.key != visit.project.key:
+            choices = project.choices()
+            if choices.data is not None and Path(choices.data.path) == table:
+                return choices
+    return None
+
+
+VIEWS = (("GET", "", start), ("GET", "/data", show), ("POST", "/data", save))
