@@ -22,7 +22,7 @@ def summary(report: Any) -> str:
 
 def in_a_notebook(report: Any) -> str:
     """Return the report as a part of a page, in which what came out stands first."""
-    first = [Section("", (summary(report),)), *_outline(report), Section("What came out", _outcome(report))]
+    first = [Section("", (summary(report),)), *_outline(report), Section("What came out", outcome_parts(report))]
     shown = [section.title for section in first]
     more = [section for section in sections(report) if section.title not in shown]
     return notebook_part(TITLE, first, more=more, alarm=report.alarm, cautions=report.cautions)
@@ -40,7 +40,7 @@ def sections(report: Any) -> tuple[Section, ...]:
         Section("What the guarantee means", _meaning(report)),
         Section("What was released", _released(report)),
         Section("What it cost", (_cost(report),)),
-        Section("What came out", _outcome(report)),
+        Section("What came out", outcome_parts(report)),
         *_residuals(report),
         Section("What it rests on", _assumptions(report)),
         Section("How to check it", _checks(report)),
@@ -119,7 +119,8 @@ _BARS = (
 )
 
 
-def _outcome(report: Any) -> tuple[Part, ...]:
+def outcome_parts(report: Any) -> tuple[Part, ...]:
+    """Return what came out: coefficients, with intervals and a picture where there are any, and the verdict."""
     rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
     verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
     table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)

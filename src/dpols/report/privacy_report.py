@@ -4,7 +4,7 @@ A report holds public parameters and released values only.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,6 +150,17 @@ class PrivacyReport(Report):
         from .html import to_html
 
         return to_html(self)
+
+    def to_registry_yaml(self, answers: Mapping[str, str], *, ledger: Any = None) -> str:
+        """Return an entry for the public registry of deployments, in YAML.
+
+        ``answers`` has what only you know, such as ``intended_use`` and ``justification``; an error names all that is
+        asked for. ``ledger`` is the one that the fit was charged to: where it has several charges, the entry states
+        what all of them cost together.
+        """
+        from .registry import to_registry_yaml
+
+        return to_registry_yaml(self, answers, ledger)
 
     def _repr_html_(self) -> str:
         from .content import in_a_notebook
