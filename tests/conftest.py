@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
 
-COUNTED = ("data", "spark")  # markers
+COUNTED = ("data", "spark", "browser")  # markers
 RAN = ("passed", "failed", "error", "xfailed", "xpassed")
 
 
@@ -74,6 +74,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
         # A property, as the keywords of a report hold folder names too: all of tests/data would count.
         item.user_properties += [("needs", marker) for marker in COUNTED if item.get_closest_marker(marker)]
 

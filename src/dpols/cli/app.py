@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import ParameterError
+from .app_command import app as app_command
 from .audit import audit
 from .bounds_check import bounds_check
 from .bounds_template import bounds_template
@@ -16,6 +17,7 @@ from .guarantee import guarantee
 from .ledger import ledger
 from .plan import plan
 from .predict import predict
+from .registry import registry
 from .report import report
 from .summary import summary
 from .verify import verify
@@ -49,6 +51,7 @@ for command in (
     summary,
     report,
     verify,
+    registry,
     bounds_template,
     bounds_check,
     plan,
@@ -58,6 +61,7 @@ for command in (
     audit,
 ):
     app.command()(command)
+app.command("app")(app_command)
 app.add_typer(ledger, name="ledger")
 
 

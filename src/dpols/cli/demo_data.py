@@ -111,3 +111,15 @@ def staff(n_rows: int, *, seed: int) -> dict[str, Array]:
     known_age[z[5] > 2.0] = None
     known_region[z[5] < -2.3] = None
     return {"age": known_age, "hours": hours, "region": known_region, "contract": contract, STAFF_TARGET: pay}
+
+
+def staff_outcomes(n_rows: int, *, seed: int) -> dict[str, Array]:
+    """Return made-up employees as ``staff`` does, with two more outcomes: whether they left, and their sick days."""
+    columns = staff(n_rows, seed=seed)
+    z = standard_normal(streams(seed + 1, 1)[0], (2, n_rows))
+    temporary = columns["contract"] != "permanent"
+    old = np.where(columns["age"] == None, 42.0, columns["age"]).astype(np.float64)  # noqa: E711
+    leaving = -1.2 + 1.1 * temporary - 0.05 * (old - 42.0) - 0.03 * (columns["hours"] - 36.0) + 1.2 * z[0]
+    left = np.where(leaving > 0.0, "yes", "no").astype(object)
+    sick = np.clip(np.floor(np.exp(1.1 + 0.02 * (old - 42.0) - 0.3 * temporary + 0.6 * z[1])), 0, 60)
+    return {**columns, "left_within_a_year": left, "sick_days": sick}

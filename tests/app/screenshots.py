@@ -1,0 +1,93 @@
+"""Pictures of every page of the app in a real browser: wide and narrow, light and dark, and of the printed report.
+
+Run it as ``python tests/app/screenshots.py FOLDER`` (all of them), or with ``--docs`` for those of the documentation.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from walk import QUIET, App, Walk, chromium, running_app
+
+DOCS = Path(__file__).parents[2] / "docs" / "pictures"
+STEPS = ("data", "model", "bounds", "plan", "confirm", "fits/1", "fits/1/registry", "history")
+SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
+IN_DOCS = {
+    "data": "app-data",
+    "bounds": "app-bounds",
+    "plan": "app-plan",
+    "confirm": "app-confirm",
+    "fits/1": "app-result",
+}
+
+
+def main() -> None:
+    """Make the pictures."""
+    from playwright.sync_api import sync_playwright
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=DOCS)
+    parser.add_argument("--docs", action="store_true", help="only the pictures of the documentation")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as work,
+        running_app(Path(work) / "projects", "--demo") as app,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
+        walked(opened(browser, app, 1280, 900, "light"), app)
+        (for_docs if given.docs else everything)(browser, app, given.folder)
+        browser.close()
+
+
+def walked(page, app: App) -> None:
+    """Walk to the result of the demonstration."""
+    page.goto(f"{app.address}/p/demo/plan")
+    Walk(page, app).plan("1", intervals=True).fit()
+
+
+def everything(browser, app: App, folder: Path) -> None:
+    """Save every page at both widths, light and dark, and the printed report."""
+    for size, (width, height) in SIZES.items():
+        for scheme in ("light", "dark"):
+            page = opened(browser, app, width, height, scheme)
+            for path in ("", *(f"p/demo/{step}" for step in STEPS)):
+                look(page, f"{app.address}/{path}")
+                name = path.replace("p/demo/", "").replace("/", "-") or "home"
+                page.screenshot(path=folder / f"{name}-{size}-{scheme}.png", full_page=True)
+            page.goto(f"{app.address}/p/demo/fits/1/files/report.html?look=yes")
+            page.screenshot(path=folder / f"report-{size}-{scheme}.png", full_page=True)
+    printed = folder / "report.pdf"
+    page.pdf(path=printed, format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm"))
+    subprocess.run(["pdftoppm", "-r", "60", "-png", str(printed), str(folder / "printed")], check=True)
+
+
+def for_docs(browser, app: App, folder: Path) -> None:
+    """Save the pictures of the documentation."""
+    page = opened(browser, app, 1000, 760, "light")
+    for step, name in IN_DOCS.items():
+        look(page, f"{app.address}/p/demo/{step}")
+        page.screenshot(path=folder / f"{name}.png")
+
+
+def opened(browser, app: App, width: int, height: int, scheme: str):
+    """Return a page that has been let in."""
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(app.link)
+    return page
+
+
+def look(page, address: str) -> None:
+    """Go to a page, and wait until its picture is complete."""
+    page.goto(address)
+    if page.locator("#picture").count():
+        page.wait_for_selector("#picture [data-done=yes]", timeout=60_000)
+
+
+if __name__ == "__main__":
+    main()

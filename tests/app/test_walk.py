@@ -1,0 +1,243 @@
+"""The walk, page by page, with what people type and what they mistype."""
+
+import json
+import re
+import tomllib
+from html import unescape
+
+import pytest
+
+from conftest import CANARY, ROWS
+from dpols.generalised_estimators import load_any
+from dpols.ledger import BudgetLedger
+
+pytestmark = pytest.mark.extras
+
+
+def shown(answer):
+    """The mistakes that a page shows."""
+    found = re.search(r'<div class="problems".*?</div>', answer.text, re.DOTALL)
+    return unescape(re.sub(r"<[^>]+>", " ", found[0])) if found else ""
+
+
+def text_of(answer):
+    """What a page says, without tags and line breaks."""
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
+
+
+def test_the_walk_leads_from_a_table_to_a_model_that_the_commands_can_use(visitor, table):
+    key = visitor.walked(table)
+    folder = visitor.site.projects.find(key.rpartition("/")[2]).folder
+    written = tomllib.loads((folder / "bounds.toml").read_text())
+    assert written["target"] == {"name": "pay", "low": 0, "high": 100}
+    assert written["features"]["region"] == {"categories": ["north", "south"]}
+    answer = visitor.post(f"{key}/confirm", visitor.order(key))
+    assert answer.url.path == f"{key}/fits/1"
+    assert visitor.until_done(key) == "done"
+    result = text_of(visitor.get(f"{key}/fits/1"))
+    model = load_any(folder / "fits" / "1" / "model.json")
+    assert "region[south]" in result
+    assert model.privacy_report_.n_rows == ROWS
+    (entry,) = BudgetLedger(folder / "budget.ledger").entries()
+    assert entry.status == "spent"
+    assert model.privacy_report_.ledger_entry == entry.identity
+    predicted = visitor.post(f"{key}/fits/1/predict", {"x-0": "40", "x-1": "30", "x-2": "south"})
+    assert re.search(r"predicted: <b>\d", predicted.text)
+    assert "choose one" in shown(visitor.post(f"{key}/fits/1/predict", {"x-0": "40", "x-1": "3", "x-2": "moon"}))
+    for name in ("report.html", "report.md", "report.json", "model.json", "bounds.toml", "fit.py", "fit.sh"):
+        file = visitor.get(f"{key}/fits/1/files/{name}")
+        assert file.status_code == 200
+        assert name in file.headers["content-disposition"]
+    assert json.loads(visitor.get(f"{key}/fits/1/files/report.json").text)["ledger_entry"] == entry.identity
+    assert visitor.get(f"{key}/fits/1/files/request.json").status_code == 404
+    assert "row" in text_of(visitor.get(f"{key}/history"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"path": "/no/such.csv"}, "There is no file '/no/such.csv'"),
+        ({"path": ""}, "No table was chosen"),
+        ({"rows": ""}, "number of rows must be a whole number"),
+        ({"rows": "-3"}, "number of rows must be a whole number"),
+        ({"unit": "nobody", "rows_per_unit": "2"}, "no such column"),
+        ({"unit": "person", "rows_per_unit": "many"}, "must be a whole number"),
+        ({"total_epsilon": "lots"}, "must be a number"),
+        ({"total_delta": "2"}, "must lie between"),
+        ({"ledger_way": "existing", "ledger_path": ""}, "path of the ledger is missing"),
+        ({"ledger_way": "existing", "ledger_path": "/no/such.ledger"}, "there is no ledger"),
+    ],
+)
+def test_a_mistake_about_the_data_is_shown_beside_what_was_typed(visitor, table, fields, said):
+    key = visitor.project()
+    answer = visitor.data(key, table, **fields)
+    assert answer.status_code == 422
+    assert said in shown(answer)
+    assert visitor.get(f"{key}/model").url.path == f"{key}/data"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"target": ""}, "No outcome was chosen"),
+        ({"target": "99"}, "No outcome was chosen"),
+        ({"use-0": "", "use-1": "", "use-2": ""}, "No feature was chosen"),
+        ({"use-3": "number"}, "'pay' is the outcome"),
+        ({"levels-2": "north"}, "'region' needs its categories"),
+        ({"kind": "yes-no", "target": "4", "no": "no", "yes": "no"}, "two different labels"),
+        ({"kind": "magic"}, "Say what the outcome is"),
+        ({"left-0": "0", "right-0": "0"}, "two different columns"),
+        ({"left-0": "0", "right-0": "5"}, "both of which are features"),
+    ],
+)
+def test_a_mistake_about_the_model_is_shown(visitor, table, fields, said):
+    key = visitor.project()
+    visitor.data(key, table)
+    answer = visitor.model(key, **fields)
+    assert answer.status_code == 422
+    assert said in shown(answer)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"low-0": ""}, "'age': low is missing"),
+        ({"high-0": "old"}, "'old' is no number"),
+        ({"low-0": "90", "high-0": "18"}, "high must be above low"),
+        ({"missing-0": "200"}, "must count as a number from 18 to 90"),
+        ({"missing-2": "moon"}, "must count as one of north, south"),
+        ({"low-3": "1e400"}, "no number"),
+    ],
+)
+def test_a_mistake_about_the_bounds_is_shown(visitor, table, fields, said):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    answer = visitor.bounds(key, **fields)
+    assert answer.status_code == 422
+    assert said in shown(answer)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"epsilon": "0"}, "Epsilon must lie between"),
+        ({"epsilon": "nan"}, "Epsilon must be a number"),
+        ({"delta": "small"}, "delta"),
+        ({"delta": "1.5"}, "delta"),
+        ({"r_squared": "1"}, "must lie between"),
+    ],
+)
+def test_a_mistake_about_the_plan_is_shown(visitor, table, fields, said):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    visitor.bounds(key)
+    answer = visitor.plan(key, **fields)
+    assert answer.status_code == 422
+    assert said in shown(answer)
+
+
+def test_all_mistakes_of_a_page_are_shown_at_once_with_links_to_their_fields(visitor, table):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    answer = visitor.bounds(key, **{"low-0": "", "high-1": ""})
+    assert 'href="#low-0"' in answer.text
+    assert 'href="#high-1"' in answer.text
+    assert answer.text.count('aria-invalid="true"') == 2
+    assert 'value="the codebook"' in answer.text
+
+
+def test_advice_on_bounds_follows_what_is_typed(visitor, table):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    fields = {"low-3": "0", "high-3": "100", "low-0": "18", "high-0": "90", "low-1": "0", "high-1": "60"}
+    narrow = text_of(visitor.post(f"{key}/bounds/advice", fields))
+    wide = text_of(visitor.post(f"{key}/bounds/advice", {**fields, "high-0": "9000"}))
+    assert "standard deviations" in narrow
+    least = [float(re.search(r"age (\S+)", text)[1]) for text in (narrow, wide)]
+    assert least[1] > 50 * least[0]
+    assert "once every range is filled in" in text_of(visitor.post(f"{key}/bounds/advice", {**fields, "high-0": ""}))
+
+
+def test_bounds_are_filled_in_from_a_public_table_and_never_from_the_data(visitor, table, tmp_path):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    refused = visitor.bounds(key, fill="yes", reference=str(table))
+    assert "This is the data itself" in shown(refused)
+    public = tmp_path / "public.csv"
+    public.write_text("age,hours\n20,0\n70,50\n")
+    filled = visitor.bounds(key, fill="yes", reference=str(public))
+    assert 'name="low-0" value="15"' in filled.text
+    assert 'name="high-0" value="75"' in filled.text
+    assert visitor.get(f"{key}/plan").url.path == f"{key}/bounds"
+
+
+def test_the_picture_follows_epsilon_and_says_what_a_fit_takes(visitor, table):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    visitor.bounds(key)
+    fields = {"delta": "1e-6", "r_squared": "0.3", "bad_rows": "raise"}
+    for _ in range(200):
+        small = visitor.get(f"{key}/plan/picture", params={**fields, "epsilon": "0.1"}).text
+        if 'data-done="yes"' in small:
+            break
+    large = visitor.get(f"{key}/plan/picture", params={**fields, "epsilon": "10"}).text
+    guess = [int(re.search(r"right at most (\d+)%", text)[1]) for text in (small, large)]
+    assert guess == [52, 100]
+    score = [float(re.search(r"Expected R²</b>: about (\S+)[ <]", text)[1].rstrip("<")) for text in (small, large)]
+    assert score[0] < score[1]
+    assert "this fit takes" in small
+    assert "not enough is left" in large
+    assert small.count("<svg") == 3
+
+
+@pytest.mark.parametrize(("kind", "target", "name"), [("yes-no", "4", "AUC"), ("count", "5", "Explained deviance")])
+def test_other_outcomes_are_planned_and_fitted(visitor, table, kind, target, name):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key, kind=kind, target=target, no="no", yes="yes")
+    visitor.bounds(key, **{"low-5": "0", "high-5": "10"})
+    assert f"Expected {name}" in visitor.get(f"{key}/plan").text
+    assert visitor.plan(key).url.path == f"{key}/confirm"
+    visitor.post(f"{key}/confirm", visitor.order(key))
+    assert visitor.until_done(key) == "done"
+    answer = visitor.post(f"{key}/fits/1/predict", {"x-0": "60", "x-1": "30", "x-2": "north"})
+    assert ("probability of yes" if kind == "yes-no" else "predicted") in text_of(answer)
+
+
+def test_two_projects_never_mix(visitor, table, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("weight,height\n1,2\n3,4\n")
+    first, second = visitor.project("one"), visitor.project("two")
+    visitor.data(first, table)
+    visitor.data(second, other)
+    visitor.model(first)
+    assert visitor.get(f"{second}/bounds").url.path == f"{second}/model"
+    assert "weight" not in visitor.get(f"{first}/model").text
+    assert "region" not in visitor.get(f"{second}/model").text
+    assert visitor.project("one") == "/p/one-2"
+
+
+def test_a_second_project_on_a_table_is_led_to_its_ledger(visitor, table):
+    first, second = visitor.project("one"), visitor.project("two")
+    visitor.data(first, table)
+    refused = visitor.data(second, table)
+    assert "is about the same table" in shown(refused)
+    ledger = re.search(r"type &#39;(\S+)&#39;", refused.text)[1]
+    assert visitor.data(second, table, ledger_way="existing", ledger_path=ledger).status_code == 200
+
+
+def test_no_page_shows_a_cell(visitor, table):
+    key = visitor.walked(table)
+    visitor.post(f"{key}/confirm", visitor.order(key))
+    visitor.until_done(key)
+    folder = visitor.site.projects.find("a-study").folder
+    for step in ("", "/data", "/model", "/bounds", "/plan", "/confirm", "/fits/1", "/history", "/fits/1/registry"):
+        assert CANARY not in visitor.get(f"{key}{step}").text
+    kept = [path for path in folder.rglob("*") if path.is_file()]
+    assert not [path for path in kept if CANARY.encode() in path.read_bytes()]
