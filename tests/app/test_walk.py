@@ -203,6 +203,13 @@ def test_other_outcomes_are_planned_and_fitted(visitor, table, kind, target, nam
     visitor.model(key, kind=kind, target=target, no="no", yes="yes")
     visitor.bounds(key, **{"low-5": "0", "high-5": "10"})
     assert f"Expected {name}" in visitor.get(f"{key}/plan").text
+    fields = {"epsilon": "1", "delta": "1e-6", "r_squared": "0.3"}
+    for _ in range(200):
+        picture = visitor.get(f"{key}/plan/picture", params=fields).text
+        if 'data-done="yes"' in picture:
+            break
+    assert re.search(rf"Expected {name}</b>: about 0\.\d", picture)
+    assert "caution" not in picture
     assert visitor.plan(key).url.path == f"{key}/confirm"
     visitor.post(f"{key}/confirm", visitor.order(key))
     assert visitor.until_done(key) == "done"

@@ -55,13 +55,12 @@ class MadeUpOutcomes:
         if not 0.0 <= r_squared < 1.0:
             raise ParameterError(f"r_squared={r_squared!r} must be at least 0 and less than 1.")
         bits = streams(seed, 1)[0]
-        names = feature_map.names
-        shape = MappedShape(len(names), 0.5, _CONDITION, 1.0, feature_map.bounds(), True, feature_map=feature_map)
+        names, bounds = feature_map.names, _bounds_of(feature_map, family)
+        shape = MappedShape(len(names), 0.5, _CONDITION, 1.0, bounds, True, feature_map=feature_map)
         sample = shape.sample(n_rows, bits)
         signal = sample.source.features @ sample.best[:-1] + sample.best[-1]
         spread = float(signal.std())
         normal = (signal - signal.mean()) / (spread if spread > 0.0 else 1.0)
-        bounds = _bounds_of(feature_map, family)
         predictors = _predictors(normal, family, r_squared, bounds)
         seen, fresh = (_outcomes(predictors, family, bounds, bits) for _ in range(2))
         source = RepeatedRows(sample.source.features, seen, n_rows, names)
