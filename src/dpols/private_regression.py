@@ -22,7 +22,7 @@ from .families import FamilyName
 from .feature_map import FeatureMap, finite_features, mapped_source
 from .fitting import Outcome, Prepared, Request, carry_out, coefficients_of, prepare, report_of
 from .fitting.progress import shown
-from .fitting.surroundings import voids, warn_around_a_fit
+from .fitting.surroundings import voids, warn_around_a_fit, warn_of_many_fits
 from .ledger import BudgetLedger, Entry, as_ledger
 from .randomness import Witness
 from .report import PrivacyReport
@@ -65,6 +65,12 @@ class PrivateRegression(BaseEstimator):
     feature_map_: FeatureMap | None
     privacy_report_: PrivacyReport
     ledger_entry_: Entry | None
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a copy that is not fitted; tools that fit many copies ask for it where the user sees a warning."""
+        copy: Self = super().__sklearn_clone__()
+        warn_of_many_fits(ledger=self.ledger is not None)
+        return copy
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, *, progress: Progress = None) -> Self:
         """Fit on rows ``X`` and targets ``y``.

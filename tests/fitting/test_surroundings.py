@@ -189,6 +189,11 @@ def test_threads_do_not_hinder_it():
     assert any("fits several times" in str(warning.message) for warning in caught)
 
 
+def test_the_user_is_warned_where_other_processes_fit():
+    _, messages = said(lambda: cross_val_score(model(), X, Y, cv=2, n_jobs=2))
+    assert any("fits several times: each spends epsilon anew" in message for message in messages)
+
+
 def test_a_plain_fit_and_a_private_search_warn_of_nothing():
     _, messages = said(lambda: model().fit(X, Y))
     assert messages == []

@@ -72,6 +72,11 @@ def warn_around_a_fit(void: tuple[str, ...], *, ledger: bool) -> None:
         warn_user(
             f"the fit is NOT PRIVATE: {reason} Declare ranges by dpols.Bounds or dpols.FeatureMap instead; {_PAGE}."
         )
+    warn_of_many_fits(ledger=ledger)
+
+
+def warn_of_many_fits(*, ledger: bool) -> None:
+    """Say what it costs where a tool of scikit-learn fits many times, if one is at work."""
     if (tool := fits_many_times()) is None:
         return
     cost = (
