@@ -14,6 +14,7 @@ from dpols.cli.output import check_output, write_text
 from .coverage import coverage
 from .glm import glm
 from .paper import paper
+from .peers import peers
 from .planning import planning
 from .scale import scale
 from .score import score
@@ -52,6 +53,7 @@ def exact(quick: Quick = False, json: given.Json = False, out: Out = None) -> No
 
 
 bench.command()(paper)
+bench.command()(peers)
 bench.command()(planning)
 bench.command()(coverage)
 bench.command()(glm)

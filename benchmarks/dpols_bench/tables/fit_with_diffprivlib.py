@@ -1,7 +1,8 @@
-"""Run by a Python that has diffprivlib: rows from one file and tasks from another, coefficients to standard output."""
+"""Run by a Python that has diffprivlib: rows from one file and tasks from another, what is found to standard output."""
 
 import json
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -26,8 +27,9 @@ def main(arrays: str, job: str) -> None:
             fit_intercept=False,
             random_state=seed,
         )
+        start = time.perf_counter()
         model.fit(np.column_stack((features, np.ones(len(features)))), rows[f"target_{split}"])
-        found.append(np.ravel(model.coef_).tolist())
+        found.append((np.ravel(model.coef_).tolist(), time.perf_counter() - start))
     print(json.dumps(found))
 
 

@@ -16,6 +16,7 @@ from dpols.estimators import PrivateLinearRegression
 
 from .other_library import DIFFPRIVLIB, diffprivlib_coefficients
 from .rows import Rows, split
+from .theil_sen import OPENDP, opendp_coefficients
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -29,12 +30,19 @@ class Fit:
     epsilon: float
     widening: float
     split: int
+    one_column: bool = False  # on the column that explains most of the target, alone
 
     @property
     def seed(self) -> int:
         """A seed of its own, so that what else is fitted changes nothing here."""
         text = f"{self.table}/{self.method}/{self.epsilon!r}/{self.widening!r}/{self.split}"
+        text += "/one column" if self.one_column else ""
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+
+    @property
+    def rows(self) -> tuple[Rows, Rows]:
+        """Training and test rows."""
+        return split(self.table, self.split, one_column=self.one_column)
 
 
 @dataclass(frozen=True)
@@ -51,28 +59,22 @@ class Outcome:
 
 def run_fits(fits: Sequence[Fit], python: Path | None = None) -> list[Outcome]:
     """Do fits of one method on one table; ``python`` is where diffprivlib is."""
-    outcomes = []
-    start = time.perf_counter()
-    for fit, coefficients in _all_coefficients(fits, python):
-        now = time.perf_counter()
-        outcomes.append(_outcome(fit, coefficients, now - start))
-        start = now
-    return outcomes
+    return [_outcome(fit, *found) for fit, found in zip(fits, _all_coefficients(fits, python), strict=True)]
 
 
-def _all_coefficients(fits: Sequence[Fit], python: Path | None) -> Iterator[tuple[Fit, Array]]:
-    """Return slopes and, last, the intercept of each fit."""
+def _all_coefficients(fits: Sequence[Fit], python: Path | None) -> Iterator[tuple[Array, float]]:
+    """Return slopes and, last, the intercept of each fit, and the seconds that it took."""
     if fits[0].method == DIFFPRIVLIB:
-        rows = {fit.split: split(fit.table, fit.split)[0] for fit in fits}
+        rows = {fit.split: fit.rows[0] for fit in fits}
         tasks = [(fit.split, fit.epsilon, fit.widening, fit.seed) for fit in fits]
-        yield from zip(fits, diffprivlib_coefficients(rows, tasks, python), strict=True)
+        yield from diffprivlib_coefficients(rows, tasks, python)
         return
     for fit in fits:
-        train = split(fit.table, fit.split)[0].widened(fit.widening)
-        yield fit, _coefficients(train, fit)
+        train = fit.rows[0].widened(fit.widening)
+        yield opendp_coefficients(train, fit.epsilon) if fit.method == OPENDP else _coefficients(train, fit)
 
 
-def _coefficients(train: Rows, fit: Fit) -> Array:
+def _coefficients(train: Rows, fit: Fit) -> tuple[Array, float]:
     model = PrivateLinearRegression(
         fit.epsilon,
         "1/n^2",
@@ -83,13 +85,14 @@ def _coefficients(train: Rows, fit: Fit) -> Array:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a method says of its fit is measured here
+        start = time.perf_counter()
         model.fit(train.features, train.target)
-    return np.append(model.coef_, model.intercept_)
+    return np.append(model.coef_, model.intercept_), time.perf_counter() - start
 
 
 def _outcome(fit: Fit, coefficients: Array, seconds: float) -> Outcome:
-    train, test = split(fit.table, fit.split)
-    best = _least_squares(fit.table, fit.split)
+    train, test = fit.rows
+    best = _least_squares(fit.table, fit.split, fit.one_column)
     raw = _predictions(test, coefficients)
     in_range = np.clip(raw, *test.widened(fit.widening).target_range)
     change = _predictions(train, coefficients) - _predictions(train, best)
@@ -105,8 +108,8 @@ def _outcome(fit: Fit, coefficients: Array, seconds: float) -> Outcome:
 
 
 @lru_cache(maxsize=64)
-def _least_squares(table: str, number: int) -> Array:
-    train = split(table, number)[0]
+def _least_squares(table: str, number: int, one_column: bool) -> Array:
+    train = split(table, number, one_column=one_column)[0]
     low, high = np.array(train.ranges).T
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     scaled = np.column_stack(((train.features - middle) / half, np.ones(len(train.target))))

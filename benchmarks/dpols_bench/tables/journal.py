@@ -38,5 +38,5 @@ def as_row(outcome: Outcome) -> dict[str, Any]:
 
 
 def _from_json(row: dict[str, Any]) -> Outcome:
-    fit = Fit(**{field.name: row[field.name] for field in fields(Fit)})
+    fit = Fit(**{field.name: row[field.name] for field in fields(Fit) if field.name in row})
     return Outcome(fit, **{field.name: row[field.name] for field in fields(Outcome) if field.name != "fit"})

@@ -26,16 +26,18 @@ Task = tuple[int, float, float, int]  # split, epsilon, widening, seed
 DIFFPRIVLIB = "diffprivlib"
 
 
-def diffprivlib_coefficients(rows: Mapping[int, Rows], tasks: Sequence[Task], python: Path | None) -> Iterator[Array]:
-    """Return slopes and, last, the intercept of each task, in the units of the data."""
+def diffprivlib_coefficients(
+    rows: Mapping[int, Rows], tasks: Sequence[Task], python: Path | None
+) -> Iterator[tuple[Array, float]]:
+    """Return slopes and, last, the intercept of each task, in the units of the data, and the seconds of its fit."""
     with tempfile.TemporaryDirectory() as folder:
         arrays, job = Path(folder) / "rows.npz", Path(folder) / "job.json"
         named: dict[str, Any] = dict(pair for number, train in rows.items() for pair in _scaled(number, train))
         np.savez(arrays, **named)
         job.write_text(json.dumps(tasks), encoding="utf-8")
         found = json.loads(run_there(python, "-c", _script(), str(arrays), str(job)))
-    for (number, *_), scaled in zip(tasks, found, strict=True):
-        yield _in_units(rows[number], np.array(scaled))
+    for (number, *_), (scaled, seconds) in zip(tasks, found, strict=True):
+        yield _in_units(rows[number], np.array(scaled)), seconds
 
 
 def run_there(python: Path | None, *arguments: str) -> str:

@@ -30,6 +30,15 @@ class Rows:
         """Return some of the rows."""
         return Rows(self.features[rows], self.target[rows], self.ranges, self.target_range)
 
+    def best_column(self) -> "Rows":
+        """Return the rows with the one column that is most correlated with the target."""
+        centred = self.features - self.features.mean(axis=0)
+        spread = np.sqrt(np.sum(centred**2, axis=0))
+        with np.errstate(invalid="ignore"):
+            correlations = np.abs(centred.T @ (self.target - self.target.mean())) / spread
+        best = int(np.argmax(np.nan_to_num(correlations)))
+        return Rows(self.features[:, [best]], self.target, (self.ranges[best],), self.target_range)
+
     def widened(self, factor: float) -> "Rows":
         """Return the same rows with ranges so many times as wide, about the same middle."""
         wider = tuple(_widened(limits, factor) for limits in self.ranges)
@@ -62,9 +71,9 @@ def load(item: str) -> Rows:
     return Rows(np.column_stack(columns), target, tuple(ranges), definition.target_range)
 
 
-def split(item: str, number: int) -> tuple[Rows, Rows]:
-    """Return training and test rows of one of the random splits."""
-    rows = load(item)
+def split(item: str, number: int, *, one_column: bool = False) -> tuple[Rows, Rows]:
+    """Return training and test rows of one of the random splits, with all columns or the best one of the table."""
+    rows = load(item).best_column() if one_column else load(item)
     digest = hashlib.sha256(f"tables/{item}/{number}".encode()).digest()
     order = np.random.default_rng(int.from_bytes(digest[:16])).permutation(len(rows.target))
     count = int(TRAINING_SHARE * len(order))
