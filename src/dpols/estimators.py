@@ -67,6 +67,9 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
     max_rows_per_unit : int, optional
         How many rows of each unit are used, the first ones; the noise is as large as if there were so many times fewer
         rows. Required with ``unit``, and with ``groups`` of ``fit``.
+    max_weight : float, optional
+        The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
+        Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
     inference : bool, default=False
@@ -133,6 +136,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
+        max_weight: float | None = None,
         count_clipped: bool = False,
         inference: bool = False,
         random_state: Any = None,
@@ -152,6 +156,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         self.bad_rows = bad_rows
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
+        self.max_weight = max_weight
         self.count_clipped = count_clipped
         self.inference = inference
         self.random_state = random_state

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .algorithms import GENERALISED
 from .data import Bounds, FileSource, RowSource
-from .data.opening import targets_to_score
+from .data.opening import targets_to_score, weighted_files
 from .data.units import without_column
 from .errors import BadRowsError, BoundsError, DataError, ModelFileError
 from .estimators import PrivateLinearRegression
@@ -64,6 +64,9 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         The column that says to whom a row belongs, where someone has several rows.
     max_rows_per_unit : int, optional
         How many rows of each unit are used, the first ones.
+    max_weight : float, optional
+        The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
+        Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
     random_state : int, RandomState, Generator or None, default=None
@@ -124,6 +127,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
+        max_weight: float | None = None,
         count_clipped: bool = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
@@ -141,6 +145,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         self.bad_rows = bad_rows
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
+        self.max_weight = max_weight
         self.count_clipped = count_clipped
         self.random_state = random_state
         self.ledger = ledger
@@ -200,14 +205,15 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         self._range = _YES_OR_NO
         return X, as_numbers(values, self.classes_)
 
-    def _open(self, X: Any, y: Any) -> RowSource:
+    def _open(self, X: Any, y: Any, sample_weight: Any) -> RowSource:
         if isinstance(X, FileSource) and X.target is not None and self.classes is not None:
-            return labelled_files(X, self.feature_map, self.classes_.tolist())
-        return super()._open(X, y)
+            files = X if sample_weight is None else weighted_files(X, sample_weight)
+            return labelled_files(files, self.feature_map, self.classes_.tolist())
+        return super()._open(X, y, sample_weight)
 
-    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
+    def _request(self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None) -> Request:
         """Ask for outcomes between 0 and 1, or between the numbers that stand for the labels on a cluster."""
-        request = super()._request(groups, dependent)
+        request = super()._request(groups, dependent, sample_weight)
         found, target = (FOUND,) if self.__dict__.pop("_found") else (), self.__dict__.pop("_range")
         if request.feature_map is not None:
             feature_map = replace(request.feature_map, target=target, target_name=dependent)
@@ -269,6 +275,9 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         The column that says to whom a row belongs, where someone has several rows.
     max_rows_per_unit : int, optional
         How many rows of each unit are used, the first ones.
+    max_weight : float, optional
+        The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
+        Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
     random_state : int, RandomState, Generator or None, default=None
@@ -326,6 +335,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
+        max_weight: float | None = None,
         count_clipped: bool = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
@@ -342,6 +352,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         self.bad_rows = bad_rows
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
+        self.max_weight = max_weight
         self.count_clipped = count_clipped
         self.random_state = random_state
         self.ledger = ledger

@@ -17,6 +17,7 @@ from .data.passes import Hook, told
 from .data.selecting import with_columns
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
+from .data.weights import checked_max_weight
 from .errors import ModelFileError, ParameterError
 from .families import FamilyName
 from .feature_map import FeatureMap, finite_features, mapped_source
@@ -54,6 +55,7 @@ class PrivateRegression(BaseEstimator):
     bad_rows: Literal["raise", "zero"]
     unit: str | int | None
     max_rows_per_unit: int | None
+    max_weight: float | None
     count_clipped: bool
     random_state: Any
     ledger: BudgetLedger | str | os.PathLike[str] | None
@@ -72,25 +74,29 @@ class PrivateRegression(BaseEstimator):
         warn_of_many_fits(ledger=self.ledger is not None)
         return copy
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None, *, progress: Progress = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, progress: Progress = None
+    ) -> Self:
         """Fit on rows ``X`` and targets ``y``.
 
         ``X`` and ``y`` are arrays, or ``X`` is a table and ``y`` the targets or the name of their column, or ``X`` is a
-        source of rows that has its own target and ``y`` is None. ``groups`` says to which unit each row belongs, where
-        no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over the rows and
-        the time that is left; by default it does on a terminal or in a notebook, where a fit takes more than two
-        seconds. A function is called with the number of the pass, the rows that it has read, and all rows.
+        source of rows that has its own target and ``y`` is None. ``sample_weight`` is the weight of each row, or the
+        name of the column that holds it; ``max_weight`` must be declared. ``groups`` says to which unit each row
+        belongs, where no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over
+        the rows and the time that is left; by default it does on a terminal or in a notebook, where a fit takes more
+        than two seconds. A function is called with the number of the pass, the rows that it has read, and all rows.
 
         All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
         before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
         """
-        return self._fit(X, y, groups, progress=progress)
+        return self._fit(X, y, groups, sample_weight, progress=progress)
 
     def _fit(
         self,
         X: Any,
         y: Any = None,
         groups: Any = None,
+        sample_weight: Any = None,
         witness: Witness | None = None,
         progress: Progress = False,
     ) -> Self:
@@ -98,10 +104,10 @@ class PrivateRegression(BaseEstimator):
         with _unchanged_by_failure(self), one_blas_thread():
             dependent = target_name(X, y)
             X, y = self._outcomes(X, y)
-            request, ledger = self._request(groups, dependent), as_ledger(self.ledger)
+            request, ledger = self._request(groups, dependent, sample_weight), as_ledger(self.ledger)
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
-            prepared = prepare(request, self._source_of_units(X, y, groups, request))
+            prepared = prepare(request, self._source_of_units(X, y, groups, request, sample_weight))
             self.feature_map_ = request.feature_map
             with shown(progress, prepared) as hook, told(hook, prepared.source.n_rows):
                 outcome, self.privacy_report_ = carry_out(
@@ -225,7 +231,7 @@ class PrivateRegression(BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def _request(self, groups: Any = None, dependent: str | None = None) -> Request:
+    def _request(self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None) -> Request:
         unit, most = self.unit, self.max_rows_per_unit
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
@@ -237,19 +243,20 @@ class PrivateRegression(BaseEstimator):
         asked |= {"fit_intercept": bool(self.fit_intercept), "count_clipped": bool(self.count_clipped)}
         asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
         asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
+        asked["max_weight"] = checked_max_weight(sample_weight, self.max_weight)
         return Request(**asked, void=voids())
 
-    def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request) -> RowSource:
+    def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request, sample_weight: Any = None) -> RowSource:
         """Return the source of rows, of which only so many of each unit are used where there are units."""
         if self.unit is None and groups is None:
-            return self._source(X, y)
+            return self._source(X, y, sample_weight)
         ids = unit_column(X, self.unit) if groups is None else groups
-        source = self._source(X if self.unit is None else without_column(X, self.unit), y)
+        source = self._source(X if self.unit is None else without_column(X, self.unit), y, sample_weight)
         return source_of_units(source, ids, max_rows=request.rows_per_unit, bad_rows=request.bad_rows)
 
-    def _source(self, X: Any, y: Any) -> RowSource:
+    def _source(self, X: Any, y: Any, sample_weight: Any = None) -> RowSource:
         """Open the arguments of ``fit``, and remember the number and names of their columns as scikit-learn does."""
-        source = self._open(X, y)
+        source = self._open(X, y, sample_weight)
         if self.feature_map is not None:
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
@@ -261,11 +268,12 @@ class PrivateRegression(BaseEstimator):
             self.feature_names_in_ = np.array(source.columns, dtype=object)
         return source
 
-    def _open(self, X: Any, y: Any) -> RowSource:
+    def _open(self, X: Any, y: Any, sample_weight: Any) -> RowSource:
         if self.feature_map is not None:
-            return mapped_source(self.feature_map, X, y)
+            return mapped_source(self.feature_map, X, y, sample_weight)
         declared = self.bounds.features if isinstance(self.bounds, Bounds | PaidBounds) else None
-        return open_rows(X, y, names=list(declared) if isinstance(declared, Mapping) else None)
+        names = list(declared) if isinstance(declared, Mapping) else None
+        return open_rows(X, y, names=names, weights=sample_weight)
 
     def _names(self) -> list[str]:
         if self.feature_map_ is not None:

@@ -399,7 +399,7 @@ def inferred(gram_eigenvalues, *, seed=0):
     released = {
         "metric": np.eye(d),
         "used": 1e6,
-        "totals_used": 1e6,
+        "mass": 1e6,
         "target_mean": 0.0,
         "target_squares": 0.02,
         "mean_noise": 1e-6,

@@ -278,3 +278,12 @@ def bounded(
     bounds = bounds or Bounds(x_norm=1.0, y_abs=1.0)
     row_map = bounds.row_map(n_features=X.shape[1], columns=columns, fit_intercept=fit_intercept)
     return BoundedRows(ArraySource(X, y), row_map, bad_rows, arithmetic)
+
+
+def contradicting_checks(_estimator: Any) -> dict[str, str]:
+    """Return the checks of scikit-learn that contradict privacy; the law of weights has what holds in their place."""
+    noise = "a weighted row and repeated ones have the same fit but for noise, which depends on the number of rows"
+    return {
+        **{f"check_sample_weight_equivalence_on_{kind}_data": noise for kind in ("dense", "sparse")},
+        "check_all_zero_sample_weights_error": "an error would reveal that no row has a weight",
+    }

@@ -180,9 +180,9 @@ def _start(
         unsure = np.minimum(response.scale * 0.5 * known.noise, 0.5 * response.high)
         highest = response.high - unsure
         # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
-        missing, noise = plan.n_rows - known.used, known.noise * known.used
-        used = np.where(missing > _MISSING * noise, known.used, float(plan.n_rows))
-        target = np.clip(known.target * known.used / used, -1.0, 1.0)
+        missing, noise = plan.n_rows - known.mass, known.noise * known.mass
+        mass = np.where(missing > _MISSING * noise, known.mass, float(plan.n_rows))
+        target = np.clip(known.target * known.mass / mass, -1.0, 1.0)
         mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
         predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)
         base[:, -1] = predictor / constant

@@ -52,7 +52,8 @@ class GeneralisedPath(Path):
         self.slope, self.careful = slope, careful  # at the base rate; how many times that is allowed for
         family = FAMILIES[response.family]
         event = family.event(response.mean(base[:, -1] * (constant or 0.0))) / response.scale
-        self.floor = family.whole_rows * space.rms * np.clip(event, known.target_rms, 2.0)
+        whole = np.clip(event, known.target_spread, 2.0) * np.sqrt(known.mean_weight)
+        self.floor = family.whole_rows * space.rms * whole
         self.limit = np.maximum(self.limit, self.floor)
         self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
         self.first = space  # in which the second Gram matrix was released
@@ -79,7 +80,7 @@ class GeneralisedPath(Path):
 
     def _within_reach(self, step: Array) -> Array:
         change = np.einsum("tij,tj->ti", self.to_first, step)
-        size = np.sqrt(np.square(change).sum(axis=1) / (self.known.used * self.slope))
+        size = np.sqrt(np.square(change).sum(axis=1) / (self.known.mass * self.slope))
         return np.asarray(step * np.minimum(1.0, _LONGEST / np.maximum(size, 1e-300))[:, None])
 
     def largest_residual(self) -> Array:
@@ -119,9 +120,11 @@ class GeneralisedPath(Path):
             "row_limits": space.row_limits,
             "base": self.base,
             "used": used,
+            "mass": self.known.mass,
+            "mean_noise": self.known.noise,
             "limits": limits.T,
             "shortened": self._shortened(),
-            "dispersion": self.known.target_rms**2 / self.slope,
+            "dispersion": self.known.target_spread**2 / self.slope,
             "closing": closed,
             "kept": keep,
             "rest": rest,
@@ -158,9 +161,10 @@ class GeneralisedPath(Path):
         gap = centre - 0.5 * (low + high)
         # Gradients that were shortened, too, pull the constant towards typical rows.
         mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
-        pull = _PULL[self.plan.family] * math.sqrt(self.plan.n_features) / (mu * known.used * self.slope)
+        pull = _PULL[self.plan.family] * math.sqrt(self.plan.n_features) / (mu * known.mass * self.slope)
         noise = np.einsum("ti,tij,tj->t", means, covariance, means) + pull**2
         prior = np.square(known.noise) * (np.square(0.5 / self.slope) + np.square(slopes).sum(axis=1))
+        prior += np.square(known.mass_noise * wanted / self.slope)
         signal = np.maximum(gap**2 - _CERTAIN * noise, 0.0) + prior
         return np.asarray(-gap * noise / (signal + noise))
 
@@ -169,7 +173,7 @@ class GeneralisedPath(Path):
         plan, space, response = self.plan, self.space, self.response
         constant = 0.0 if self.constant is None else self.base[:, -1] * self.constant
         mean = response.mean(np.asarray(constant) + np.zeros(len(closed)))
-        scale = self.known.used * FAMILIES[response.family].null_deviance(mean) / response.scale
+        scale = self.known.mass * FAMILIES[response.family].null_deviance(mean) / response.scale
         multiplier = plan.second_gram_multiplier if plan.sloped_multiplier is None else plan.sloped_multiplier
         sight = plan.n_rows / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
         rest = beside_constant(space) if self.constant is not None else np.eye(plan.n_features) + 0.0 * space.metric
@@ -183,7 +187,7 @@ class GeneralisedPath(Path):
     def _spread(self, theta: Array) -> Array:
         """Return about the standard deviation of the linear predictors over rows."""
         inside = np.linalg.solve(self.first.metric, self._centred(theta)[:, :, None])[:, :, 0]
-        return np.asarray(np.sqrt((self.first.curvature * inside**2).sum(axis=1) / (self.slope * self.known.used)))
+        return np.asarray(np.sqrt((self.first.curvature * inside**2).sum(axis=1) / (self.slope * self.known.mass)))
 
     def _centred(self, theta: Array) -> Array:
         """Return theta with the intercept at which the mean predictor is zero."""

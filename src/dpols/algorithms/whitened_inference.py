@@ -205,7 +205,7 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
         "row_means": known.noisy_features,
         "target_mean": known.noisy_target,
         "target_squares": known.target_squares,
-        "totals_used": known.used,
+        "mass": known.mass,
         "mean_noise": known.noise,
         "row_limits": np.column_stack((space.row_limits, row_limit)),
         "limits": np.array(path.limits).T,

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
-from ..statistics import WhitenedRows, length_counts, totals, whiten, whitened_gram
+from ..statistics import WhitenedRows, length_counts, totals, totals_sensitivity, whiten, whitened_gram
 from .base import Array
 from .options import PlannedFor
 
@@ -35,24 +35,37 @@ class WhiteningPlan(PlannedFor):
 
 @dataclass(frozen=True)
 class Totals:
-    """What the first release says of each trial."""
+    """What the first release says of each trial. Means are weighted where rows have weights."""
 
     count: Array  # number of rows that are not zero, as released
     used: Array  # the same, or the number of all rows where the noise explains the difference
+    mass: Array  # the sum of weights over the largest one; the number of rows in use where they have none
     target: Array  # mean target, drawn towards zero by as much as noise may explain
-    target_rms: Array  # root mean square of targets about their mean, or about zero without an intercept
+    target_spread: Array  # root mean square of targets about their mean, or about zero without an intercept
     features: Array  # mean rows; zero where noise hides them
     squares: Array  # mean squared norm
     target_squares: Array  # mean squared target, as released
     noisy_target: Array  # mean target and mean rows, whatever their noise, and its standard deviation
     noisy_features: Array
     noise: Array
+    mass_noise: Array  # of the mass, over itself; zero where rows have no weights
+
+    @property
+    def mean_weight(self) -> Array:
+        """The mean weight over the largest one."""
+        return np.asarray(self.mass / self.used)
+
+    @property
+    def target_rms(self) -> Array:
+        """Root mean square of targets as rows hold them: times the roots of weights."""
+        return np.asarray(self.target_spread * np.sqrt(self.mean_weight))
 
     def missing_constant(self, theta: Array, constant: float) -> Array:
         """Return by how much predictions fall short of the mean target, where the noise does not explain it."""
         slopes, means = theta[:, :-1], self.noisy_features[:, :-1]
         gap = self.noisy_target - (slopes * means).sum(axis=1) - theta[:, -1] * constant
-        stddev = self.noise * np.sqrt(0.25 + np.square(slopes).sum(axis=1))
+        own = self.noise * np.sqrt(0.25 + np.square(slopes).sum(axis=1))
+        stddev = np.hypot(own, self.mass_noise * theta[:, -1] * constant)
         return np.where(np.abs(gap) > _MISSED * stddev, gap, 0.0)
 
     def beyond_range(self, theta: Array, constant: float) -> Array:
@@ -77,33 +90,40 @@ class Space:
 def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> Totals:
     """Release the number of rows in use, and the sums of targets, of their squares, of rows and of squared norms."""
     twice, count, targets, norms, *features = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier).T
-    noise = math.sqrt(8.0) * plan.totals_multiplier
+    noise = totals_sensitivity(rows) * plan.totals_multiplier
     used = np.where(plan.n_rows - count > _SEEN * noise, np.maximum(count, 1.0), float(plan.n_rows))
+    mass, mass_noise = used, np.zeros(channel.trials)
+    if rows.row_map.max_weight is not None:
+        *features, weights = features
+        mass = np.where(used - weights > _SEEN * noise, np.maximum(weights, noise), used)
+        mass_noise = noise / mass
 
     def mean(sums: Array) -> Array:
-        return np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / used, -1.0, 1.0), 0.0)
+        return np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / mass, -1.0, 1.0), 0.0)
 
     def mean_square(sums: Array) -> Array:
-        return np.minimum(np.maximum(sums + 2.0 * noise, noise) / used, 1.0)  # rather too large
+        return np.minimum(np.maximum(sums + 2.0 * noise, noise) / mass, 1.0)  # rather too large
 
     target = np.zeros(channel.trials)
     if rows.row_map.constant is not None:
-        noisy, stddev = 0.5 * twice / used, 0.5 * noise / used
+        noisy, stddev = 0.5 * twice / mass, 0.5 * noise / mass
         seen = np.maximum(1.0 - np.square(stddev / np.maximum(np.abs(noisy), np.finfo(float).tiny)), 0.0)
         target = seen * np.clip(noisy, -1.0, 1.0)
-    spread = np.sqrt(np.maximum(mean_square(targets) - target**2, noise / used))
+    spread = np.sqrt(np.maximum(mean_square(targets) - target**2, noise / mass))
     rows_sum = np.stack(features, axis=1)
     return Totals(
         count=count,
         used=used,
+        mass=mass,
         target=target,
-        target_rms=np.minimum(spread, 1.0),
+        target_spread=np.minimum(spread, 1.0),
         features=np.stack([mean(each) for each in features], axis=1),
         squares=mean_square(norms),
-        target_squares=targets / used,
-        noisy_target=0.5 * twice / used,
-        noisy_features=rows_sum / used[:, None],
-        noise=noise / used,
+        target_squares=targets / mass,
+        noisy_target=0.5 * twice / mass,
+        noisy_features=rows_sum / mass[:, None],
+        noise=noise / mass,
+        mass_noise=mass_noise,
     )
 
 
@@ -140,16 +160,16 @@ def _centred(rows: BoundedRows, d: int, known: Totals) -> tuple[Array, Array]:
     The intercept is as long as the features, so that wide bounds, which leave the features short, do not let it decide
     how much noise they get. Without an intercept the coordinates are those of the rows.
     """
-    constant = rows.row_map.constant
+    constant, weight = rows.row_map.constant, np.sqrt(known.mean_weight)
     if constant is None:
-        return np.eye(d)[None], np.sqrt(known.squares)
+        return np.eye(d)[None], weight * np.sqrt(known.squares)
     means = known.features[:, :-1]
     centred = np.maximum(known.squares - constant**2 - np.square(means).sum(axis=1), 1e-3 * constant**2)
     length = np.minimum(np.sqrt(centred), constant)
     metric = np.repeat(np.eye(d)[None], len(means), axis=0)
     metric[:, -1, :-1] = -means / constant
     metric[:, -1, -1] = length / constant
-    return metric, np.sqrt(centred + length**2)
+    return metric, weight * np.sqrt(centred + length**2)
 
 
 def inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tuple[Array, Array, Array]:

@@ -8,7 +8,7 @@ everything that the run returns.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..data import ArraySource, BoundedRows, Bounds, RowSource
 from ..data.rows import Arithmetic
 from ..data.unit_ids import unit_codes
 from ..data.units import source_of_units
+from ..data.weights import checked_max_weight
 from ..linalg import Array
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits, streams
@@ -62,6 +63,8 @@ def replay(
     bits: Sequence[Bits] | None = None,
     ids: Any = None,
     max_rows_per_unit: int = 1,
+    weights: Any = None,
+    max_weight: float | None = None,
 ) -> ReplayReport:
     """Replay a method on ``data``, a pair of features and targets, and on the same data with one row zeroed.
 
@@ -83,9 +86,14 @@ def replay(
         One stream per trial; by default one seeded stream.
     ids, max_rows_per_unit
         To which unit each row belongs, and how many rows of a unit are used.
+    weights, max_weight
+        The weight of each row, and the largest that was declared.
     """
     features, target = np.asarray(data[0], dtype=np.float64), np.asarray(data[1], dtype=np.float64)
     row_map = bounds.row_map(n_features=features.shape[1], columns=None, fit_intercept=fit_intercept)
+    if weights is not None:
+        target = np.column_stack((target, weights))
+        row_map = replace(row_map, max_weight=checked_max_weight(weights, max_weight))
     chosen = algorithm(method)
     n_units = -(-len(target) // max_rows_per_unit)
     plan = chosen.plan(budget, n_rows=n_units, n_features=row_map.n_coordinates, **(options or {}))

@@ -25,6 +25,7 @@ class DeclaredTable:
     declared: FeatureMap | None
     bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
     unit: str | None
+    weight: str | None  # the column of weights
     dialect: Dialect  # of a text file
     fit_intercept: bool
 
@@ -41,6 +42,7 @@ def declared_table(
     formula: str | None,
     features: str | None,
     unit: str | None,
+    weight: str | None,
     dialect: Dialect,
     *,
     fit_intercept: bool,
@@ -62,8 +64,12 @@ def declared_table(
         raise ParameterError(
             "--features and --bounds both list columns; delete the tables of others in the bounds file."
         )
-    columns = feature_columns(data, target, features, unit, dialect) if declared is None else list(declared.raw_columns)
-    for option, name in (("--target", target), ("--unit", unit)):
+    columns = (
+        feature_columns(data, target, features, (unit, weight), dialect)
+        if declared is None
+        else list(declared.raw_columns)
+    )
+    for option, name in (("--target", target), ("--unit", unit), ("--weight", weight)):
         if name in columns:
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
@@ -72,7 +78,7 @@ def declared_table(
     if ways.reference is not None:
         declared = map_of_reference(ways.reference, ranged, columns)
     bounds = _bounds(data, ways, ranged, columns, declared, dialect)
-    return DeclaredTable(data, target, columns, declared, bounds, unit, dialect, fit_intercept)
+    return DeclaredTable(data, target, columns, declared, bounds, unit, weight, dialect, fit_intercept)
 
 
 def _bounds(

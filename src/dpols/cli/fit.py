@@ -17,6 +17,7 @@ from .found_bounds import BoundsWays, check_unit
 from .output import check_output
 from .report import check_report
 from .show import show_report
+from .weight_options import weight_column
 
 _bounds_option = partial(typer.Option, rich_help_panel="Bounds")
 
@@ -70,6 +71,14 @@ def fit(
     ] = None,
     max_rows_per_unit: Annotated[
         int | None, typer.Option(min=1, help="Use the first rows of each unit, at most this many; goes with --unit.")
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(help="Column of weights of rows, such as those of a survey; the bounds file may declare it."),
+    ] = None,
+    max_weight: Annotated[
+        float | None,
+        typer.Option(help="The largest weight, by public knowledge; larger ones are clipped. Goes with --weight."),
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
@@ -139,8 +148,10 @@ def fit(
     dialect = Dialect(separator, decimal, encoding)
     check_unit(data, unit, max_rows_per_unit, dialect)
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
+    weights = weight_column(data, weight, max_weight, bounds, dialect)
+    column = None if weights is None else weights.name
     table = declared_table(
-        data, ways, target, formula, features, unit, dialect, fit_intercept=not no_intercept, family=family
+        data, ways, target, formula, features, unit, column, dialect, fit_intercept=not no_intercept, family=family
     )
     model = estimator_of(
         family,
@@ -160,6 +171,7 @@ def fit(
         bad_rows=bad_rows,
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
+        max_weight=None if weights is None else weights.largest,
         count_clipped=count_clipped,
         random_state=random_state,
         ledger=ledger,

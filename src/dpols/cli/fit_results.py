@@ -46,14 +46,18 @@ def fit_into_files(
 def _fit(model: "PrivateRegression", table: DeclaredTable, watched: AbstractContextManager[Progress]) -> None:
     data, target = table.data, table.target
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
-    explained = bad_rows_explained(data, table.declared, labels=model.family == "binomial")
+    labels, weights = model.family == "binomial", table.weight is not None
+    explained = bad_rows_explained(data, table.declared, labels=labels, weights=weights)
     with interrupts_explained(), explained, watched as progress:
         if table.unit is None:
-            model.fit(read(data, target, table.columns, **table.dialect.options), progress=progress)
+            names = [*table.columns, *([] if table.weight is None else [table.weight])]
+            source = read(data, target, names, **table.dialect.options)
+            model.fit(source, sample_weight=table.weight, progress=progress)
         else:
             text = [table.unit, *categories_of(table.declared), *([target] if model.family == "binomial" else [])]
-            names = [*table.columns, target, table.unit]
-            model.fit(read_with_unit(data, names, table.dialect, text=text), target, progress=progress)
+            names = [*table.columns, target, table.unit, *([] if table.weight is None else [table.weight])]
+            rows = read_with_unit(data, names, table.dialect, text=text)
+            model.fit(rows, target, sample_weight=table.weight, progress=progress)
 
 
 @contextmanager
@@ -67,7 +71,9 @@ def interrupts_explained() -> Iterator[None]:
 
 
 @contextmanager
-def bad_rows_explained(data: Path, declared: FeatureMap | None, *, labels: bool = False) -> Iterator[None]:
+def bad_rows_explained(
+    data: Path, declared: FeatureMap | None, *, labels: bool = False, weights: bool = False
+) -> Iterator[None]:
     """Say of rows that are not finite what a command can do about them."""
     try:
         yield
@@ -76,9 +82,10 @@ def bad_rows_explained(data: Path, declared: FeatureMap | None, *, labels: bool 
         without = [repr(name) for name, column in columns.items() if column.missing is None]
         which = f" (nothing yet of {', '.join(without)})" if without else ""
         unlisted = ", or a label that --classes does not list" if labels else ""
+        weighed = ", or a weight that is empty or below 0" if weights else ""
         error.args = (
-            f"{str(data)!r} has an empty or infinite cell in a feature or the target{unlisted}, and such rows are "
-            f"refused. Correct them, or declare in the bounds file by missing = ... what an empty cell counts as"
+            f"{str(data)!r} has an empty or infinite cell in a feature or the target{unlisted}{weighed}, and such rows "
+            f"are refused. Correct them, or declare in the bounds file by missing = ... what an empty cell counts as"
             f"{which}, or pass --bad-rows zero, by which each such row counts as zeros.",
         )
         raise

@@ -76,17 +76,19 @@ def check_unit(data: Path, unit: str | None, max_rows_per_unit: int | None, dial
     columns_with(unit, data, "--unit", dialect)
 
 
-def feature_columns(data: Path, target: str, features: str | None, unit: str | None, dialect: Dialect) -> list[str]:
-    """Return the columns that are features: those that are listed, or all but the target and the unit."""
+def feature_columns(
+    data: Path, target: str, features: str | None, others: Sequence[str | None], dialect: Dialect
+) -> list[str]:
+    """Return the columns that are features: those that are listed, or all but the target, the unit and the weight."""
     columns = columns_with(target, data, "--target", dialect)
     if features is None:
-        return [name for name in columns if name not in (target, unit)]
+        return [name for name in columns if name not in (target, *others)]
     listed = [name.strip() for name in features.split(",")]
     for name in listed:
-        if name not in columns or name in (target, unit) or listed.count(name) > 1:
+        if name not in columns or name in (target, *others) or listed.count(name) > 1:
             raise ParameterError(
-                f"--features has {name!r}; it must list columns of {str(data)!r}, each once and neither the target nor "
-                "the unit, with commas between them."
+                f"--features has {name!r}; it must list columns of {str(data)!r}, each once and not the target, the "
+                "unit or the weight, with commas between them."
             )
     return listed
 

@@ -26,22 +26,29 @@ def holds_numbers(kind: Any) -> bool:
 
 
 def split_batch(
-    batch: Any, features: Sequence[str], target: str | None, constants: Mapping[str, float]
+    batch: Any,
+    features: Sequence[str],
+    target: str | None,
+    constants: Mapping[str, float],
+    weights: str | None = None,
 ) -> tuple[Array, Array]:
     """Return the features and the target of a record batch, or of an array with these columns in this order.
 
-    What has the same value in all rows comes from ``constants``; without a target it is 0.
+    What has the same value in all rows comes from ``constants``; without a target it is 0. Weights stand beside it.
     """
     if isinstance(batch, np.ndarray):
-        return batch[:, : len(features)], np.zeros(len(batch)) if target is None else batch[:, -1]
+        n = len(features)
+        own = np.zeros(len(batch)) if target is None else batch[:, n]
+        return batch[:, :n], own if weights is None else np.column_stack((own, batch[:, -1]))
     single = all(name not in constants and str(batch.schema.field(name).type) == "float" for name in features)
     # One column after the other is how Arrow holds them, so that is how they are copied fastest.
     block = scratch("features", (len(features), batch.num_rows), dtype=np.float32 if single else np.float64)
     for row, name in zip(block, features, strict=True):
-        row[:] = constants[name] if name in constants else _column(batch, name)
-    values = scratch("target", (batch.num_rows,))
-    values[:] = 0.0 if target is None else constants[target] if target in constants else _column(batch, target)
-    return block.T, values
+        row[:] = constants[name] if name in constants else column(batch, name)
+    values = scratch("target", (2, batch.num_rows))
+    for row, one in zip(values, (target, weights), strict=True):
+        row[:] = 0.0 if one is None else constants[one] if one in constants else column(batch, one)
+    return block.T, values[0] if weights is None else values.T
 
 
 def with_constants(batch: Any, names: Sequence[str], constants: Mapping[str, str | float]) -> Any:
@@ -56,10 +63,10 @@ def with_constants(batch: Any, names: Sequence[str], constants: Mapping[str, str
     return table
 
 
-def _column(batch: Any, name: str) -> Array:
+def column(batch: Any, name: str) -> Array:
     """Return a column's values, missing ones as nan."""
-    column = batch.column(name)
-    if str(column.type) not in ("double", "float", "halffloat"):
+    values = batch.column(name)
+    if str(values.type) not in ("double", "float", "halffloat"):
         # A safe cast would refuse whole numbers beyond 2^53, and quote them.
-        column = column.cast("float64", safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+        values = values.cast("float64", safe=False)
+    return np.asarray(values.to_numpy(zero_copy_only=False))

@@ -14,6 +14,7 @@ from .columns import feature_names, require_name, require_numeric
 from .kinds import is_lazy_frame, unquoted
 from .source import Array, Block, Kernel, Total, add_up
 from .threads import map_stream
+from .weights import require_column
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,6 +26,7 @@ class StreamSource:
     columns: tuple[str, ...]
     target: str | None
     make: Callable[[Any], Block] | None = None  # makes a block of a record batch; by default its columns are it
+    weights: str | None = None  # the column of weights; with make, that one's affair
     is_local: ClassVar[bool] = True
 
     @property
@@ -38,24 +40,27 @@ class StreamSource:
         return add_up(map_stream(work, _blocks(self.stream)))
 
     def _block(self, batch: Any) -> Block:
-        return split_batch(batch, self.columns, self.target, {}) if self.make is None else self.make(batch)
+        if self.make is not None:
+            return self.make(batch)
+        return split_batch(batch, self.columns, self.target, {}, self.weights)
 
 
-def stream_source(stream: Any, target: Any, names: Collection[str] | None = None) -> StreamSource:
-    """Return the rows of an object that offers an Arrow stream; ``target`` is the name of a column, or None.
+def stream_source(stream: Any, target: Any, names: Collection[str] | None = None, weights: Any = None) -> StreamSource:
+    """Return the rows of an object that offers an Arrow stream; target and weights are names of columns, or None.
 
     Where the stream has all columns of ``names``, others are left out.
     """
     require_name(target, "a query")
+    require_column(weights, "a query")
     with _opened(stream) as reader:
         kinds = dict(zip(reader.schema.names, reader.schema.types, strict=True))
-        features = feature_names(reader.schema.names, target)
+        features = feature_names(reader.schema.names, target, weights)
         if names and set(names) <= set(features):
             features = [name for name in features if name in names]
-        wanted = features if target is None else [*features, target]
+        wanted = [*features, *(name for name in (target, weights) if name is not None)]
         require_numeric([name for name in wanted if not holds_numbers(kinds[name])], wanted)
         n_rows = sum(batch.num_rows for batch in reader)
-    return StreamSource(stream, n_rows, tuple(features), target)
+    return StreamSource(stream, n_rows, tuple(features), target, weights=weights)
 
 
 def made_stream_source(stream: Any, target: str, columns: Sequence[str], make: Callable[[Any], Block]) -> StreamSource:

@@ -229,6 +229,7 @@ class RowMap:
     target_scale: float
     n_features: int
     linked: bool = False  # whether theta gives a linear predictor, which has no units, and not the target itself
+    max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
 
     @property
     def n_coordinates(self) -> int:

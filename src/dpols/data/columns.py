@@ -12,13 +12,18 @@ from .kinds import library_of
 from .source import Array
 
 
-def feature_names(names: Sequence[str], target: object) -> list[str]:
-    """Return the columns that are features: all but the target where ``target`` is the name of a column."""
+def feature_names(names: Sequence[str], target: object, weights: object = None) -> list[str]:
+    """Return the columns that are features: all but the target and the weights where these are names of columns."""
     if len(set(names)) < len(names):
         raise DataError(f"column names must be unique, but are {list(names)}.")
     if isinstance(target, str) and target not in names:
         raise DataError(f"target={target!r} is not a column; the columns are {list(names)}.")
-    features = [name for name in names if name != target] if isinstance(target, str) else list(names)
+    if isinstance(weights, str) and weights not in names:
+        raise DataError(f"sample_weight={weights!r} is not a column; the columns are {list(names)}.")
+    if isinstance(weights, str) and isinstance(target, str) and weights == target:
+        raise DataError(f"sample_weight={weights!r} is also the target; name another column.")
+    others = [name for name in (target, weights) if isinstance(name, str)]
+    features = [name for name in names if name not in others]
     if not features:
         raise BoundsError("the table has no feature columns.")
     return features

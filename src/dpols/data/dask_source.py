@@ -41,41 +41,46 @@ def sum_on_client(
     return _total([(task,) for task in tasks], read, n_features, kernel, args, client)
 
 
-def dask_source(table: Any, target: Any) -> DaskSource:
+def dask_source(table: Any, target: Any, weights: Any = None) -> DaskSource:
     """Return the rows of a Dask DataFrame or Array.
 
     ``target`` is a column of the frame, a Dask Series or vector in the same partitions, values in memory where the
-    table is an array, or None.
+    table is an array, or None; so are ``weights``.
     """
     if len(getattr(table, "shape", ())) != 2:
         raise DataError(
             f"X must have rows and columns, but is a Dask {type(table).__name__} of another shape; pass a Dask "
             "DataFrame or a two-dimensional Dask Array."
         )
-    return _frame_source(table, target) if hasattr(table, "dtypes") else _array_source(table, target)
+    return (_frame_source if hasattr(table, "dtypes") else _array_source)(table, target, weights)
 
 
-def _frame_source(table: Any, target: Any) -> DaskSource:
-    features = feature_names([str(name) for name in table.columns], target)
-    wanted = [*features, target] if isinstance(target, str) else features
+def _frame_source(table: Any, target: Any, weights: Any) -> DaskSource:
+    features = feature_names([str(name) for name in table.columns], target, weights)
+    inside = [isinstance(one, str) for one in (target, weights) if one is not None]
+    wanted = [*features, *(one for one in (target, weights) if isinstance(one, str))]
     labels = {str(label): label for label in table.columns}
     table = table[[labels[name] for name in wanted]]
     require_numeric([name for name, kind in zip(wanted, table.dtypes, strict=True) if not _is_real(kind)], wanted)
     with unquoted(_reason):
         pieces = [(part,) for part in table.to_delayed()]
-    if target is not None and not isinstance(target, str):
-        if not hasattr(target, "to_delayed"):
-            raise DataError(
-                "y must be the name of a column, or a Dask Series in the same partitions as X: targets in memory "
-                "cannot be matched with rows in partitions."
-            )
-        pieces = _paired(pieces, _vector(target).to_delayed())
+    for name, vector in (("y", target), ("sample_weight", weights)):
+        if vector is not None and not isinstance(vector, str):
+            if not hasattr(vector, "to_delayed"):
+                raise DataError(
+                    f"{name} must be the name of a column, or a Dask Series in the same partitions as X: values in "
+                    "memory cannot be matched with rows in partitions."
+                )
+            pieces = _paired(pieces, _vector(vector, name).to_delayed(), name)
     with unquoted(_reason):
         n_rows = len(table)  # of many kinds of table Dask knows it without reading a row
-    return DaskSource(pieces, partial(_frame_blocks, len(features)), n_rows, len(features), tuple(features))
+    read = partial(_frame_blocks, len(features), inside)
+    return DaskSource(pieces, read, n_rows, len(features), tuple(features))
 
 
-def _array_source(table: Any, target: Any) -> DaskSource:
+def _array_source(table: Any, target: Any, weights: Any) -> DaskSource:
+    if isinstance(weights, str):
+        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
     if isinstance(target, str):
         raise DataError(f"y={target!r} names a column, but X is not a table; pass the targets.")
     if not table.shape[1] > 0:  # nor nan, which is Dask's word for unknown
@@ -86,19 +91,23 @@ def _array_source(table: Any, target: Any) -> DaskSource:
     (lengths, (n_features,)) = table.chunks
     pieces: list[tuple[Any, ...]] = [(part,) for part in table.to_delayed()[:, 0]]
     known = not np.isnan(lengths).any()
-    if target is not None:
-        vector = _vector(target)
+    for name, values in (("y", target), ("sample_weight", weights)):
+        if values is None:
+            continue
+        vector = _vector(values, name)
         if known and vector.shape[0] == vector.shape[0]:
             if vector.shape[0] != sum(lengths):
-                raise DataError(f"X has {sum(lengths)} rows but y has {vector.shape[0]} values; they must be equal.")
+                raise DataError(
+                    f"X has {sum(lengths)} rows but {name} has {vector.shape[0]} values; they must be equal."
+                )
             vector = vector.rechunk((lengths,))
-        pieces = _paired(pieces, vector.to_delayed())
+        pieces = _paired(pieces, vector.to_delayed(), name)
     n_rows = sum(lengths) if known else _total(pieces, _array_blocks, n_features, count_only, ()).n_rows
     return DaskSource(pieces, _array_blocks, int(n_rows), int(n_features))
 
 
-def _vector(target: Any) -> Any:
-    """Return targets as a Dask vector."""
+def _vector(target: Any, name: str) -> Any:
+    """Return targets or weights as a Dask vector."""
     from dask.array import from_array
 
     array: Any = from_array  # has no types
@@ -106,15 +115,15 @@ def _vector(target: Any) -> Any:
     vector = target if hasattr(target, "to_delayed") else array(np.asanyarray(target), chunks=-1)
     vector = vector[:, 0] if vector.ndim == 2 and vector.shape[1] == 1 else vector
     if vector.ndim != 1:
-        raise DataError(f"y has {vector.ndim} dimensions; expected one target for each row.")
+        raise DataError(f"{name} has {vector.ndim} dimensions; expected one number for each row.")
     if not _is_real(vector.dtype):
-        raise DataError(f"y must hold real numbers, not {vector.dtype}; convert it with astype(float).")
+        raise DataError(f"{name} must hold real numbers, not {vector.dtype}; convert it with astype(float).")
     return vector
 
 
-def _paired(pieces: Sequence[tuple[Any, ...]], targets: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _paired(pieces: Sequence[tuple[Any, ...]], targets: Sequence[Any], name: str) -> list[tuple[Any, ...]]:
     if len(pieces) != len(targets):
-        raise DataError(f"X has {len(pieces)} partitions but y has {len(targets)}; partition them alike.")
+        raise DataError(f"X has {len(pieces)} partitions but {name} has {len(targets)}; partition them alike.")
     return [(*piece, target) for piece, target in zip(pieces, targets, strict=True)]
 
 
@@ -149,22 +158,30 @@ def _reason(error: Exception) -> str:
     )
 
 
-def _frame_blocks(n_features: int, frame: Any, target: Any = None) -> Iterator[Block]:
-    """Yield blocks of a pandas frame of features, with its last column as the target where it has one more."""
-    if target is not None:
-        require_same_length(frame, target)
+def _frame_blocks(n_features: int, inside: Sequence[bool], frame: Any, *vectors: Any) -> Iterator[Block]:
+    """Yield blocks of a pandas frame of features, then of the target and the weights that are ``inside``.
+
+    Those that are not come beside the frame, in the same order.
+    """
+    for vector in vectors:
+        require_same_length(frame, vector)
     for start in range(0, len(frame), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         values = frame.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
-        if frame.shape[1] > n_features:
-            yield values[:, :n_features], values[:, n_features]
-        else:
-            yield values, np.zeros(len(values)) if target is None else _doubles(target[rows])
+        own, beside = iter(values[:, n_features:].T), iter(vectors)
+        yield _block(values[:, :n_features], *(next(own) if here else next(beside)[rows] for here in inside))
 
 
-def _array_blocks(features: Any, target: Any = None) -> Iterator[Block]:
-    rows = _doubles(features)
-    yield rows, np.zeros(len(rows)) if target is None else _doubles(target)
+def _array_blocks(features: Any, *vectors: Any) -> Iterator[Block]:
+    yield _block(_doubles(features), *vectors)
+
+
+def _block(features: Array, *vectors: Any) -> Block:
+    """Return features with target and weights; where there is no target, it is zero."""
+    if not vectors:
+        return features, np.zeros(len(features))
+    target, *weights = map(_doubles, vectors)
+    return features, np.column_stack((target, *weights)) if weights else target
 
 
 def _doubles(values: Any) -> Array:

@@ -13,15 +13,15 @@ ENGINES = ("dask", "pyspark")
 SumTasks = Callable[[Sequence[Any], ReadBlocks, int, Kernel, tuple[Any, ...]], Total]
 
 
-def engine_source(table: Any, target: Any) -> RowSource:
+def engine_source(table: Any, target: Any, weights: Any = None) -> RowSource:
     """Return the rows of a table of Dask or Spark; a pass over them runs on the engine's workers."""
     if library_of(table) == "dask":
         from .dask_source import dask_source
 
-        return dask_source(table, target)
+        return dask_source(table, target, weights)
     from .spark_source import spark_source
 
-    return spark_source(table, target)
+    return spark_source(table, target, weights)
 
 
 def task_engine(client: Any, spark: Any) -> SumTasks | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..families import Response
 from .source import Array
-from .span import Span, binned_sums, count_between
+from .span import Span, binned_sums, count_between, unscaled
 
 BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
@@ -28,10 +28,15 @@ _LIMB_MASK = np.int64((1 << _LIMB) - 1)
 
 @dataclass(frozen=True)
 class FixedPointSpan:
-    """Whole-numbered rows of norm at most 2^20 and targets of at most 2^20, held as doubles."""
+    """Whole-numbered rows of norm at most 2^20 and targets of at most 2^20, held as doubles.
+
+    Where rows were given weights, row and target were multiplied by ``root``, the root of the weight over the largest,
+    before they were rounded; it is a whole number of at most 2^20, too.
+    """
 
     rows: Array
     target: Array
+    root: Array | None = None
 
     @classmethod
     def of(cls, span: Span, buffer: Array) -> "FixedPointSpan":
@@ -48,7 +53,8 @@ class FixedPointSpan:
         squares = np.einsum("ij,ij->i", rows, rows)
         if squares.max(initial=0.0) > SQUARE:
             rows[squares > SQUARE] = 0.0
-        return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE))
+        root = None if span.root is None else np.rint(span.root * ONE)
+        return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE), root)
 
     def gram(self) -> tuple[Array, Array]:
         """Return rows.T @ rows in limbs."""
@@ -103,11 +109,16 @@ class FixedPointSpan:
         return to_limbs(steps.T @ self.rows)
 
     def totals(self) -> tuple[Array, ...]:
-        """Return in limbs twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2, x."""
-        squares, y = np.einsum("ij,ij->i", self.rows, self.rows), self.target
-        first = [SQUARE * (squares > 0.0).sum(), y @ y, squares.sum()]
-        once = np.concatenate((first, ONE * self.rows.sum(axis=0)))
-        return to_limbs(np.concatenate(([2.0 * ONE * y.sum()], once)))
+        """Return in limbs twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2, x.
+
+        Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last.
+        """
+        squares, y, root = np.einsum("ij,ij->i", self.rows, self.rows), self.target, self.root
+        sums = ONE * y.sum() if root is None else root @ y
+        rows = ONE * self.rows.sum(axis=0) if root is None else root @ self.rows
+        last = [] if root is None else [root @ root]
+        first = [2.0 * sums, SQUARE * (squares > 0.0).sum(), y @ y, squares.sum()]
+        return to_limbs(np.concatenate((first, rows, last)))
 
     def lengths(self, metric: Array, exponent: Array) -> Array:
         """Return |M'x| for every row x and trial, at most a few units in the last place too small.
@@ -187,7 +198,7 @@ class FixedPointSpan:
 
         Every row is cut off to whole numbers, which changes its length by at most ``slack``.
         """
-        root = np.sqrt(response.slope(self._predictors(theta, exponent)))
+        root = np.sqrt(response.slope(self._unscaled_predictors(theta, exponent)))
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.maximum(limit - slack, 0.0) * _DOWN / self._at_most(lengths)
         share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
@@ -199,9 +210,16 @@ class FixedPointSpan:
         product *= 2.0 ** -(exponent + BITS)
         return product
 
+    def _unscaled_predictors(self, theta: Array, exponent: Array) -> Array:
+        """Return x'theta of the rows as they were before they were multiplied by the roots of their weights."""
+        product = self._predictors(theta, exponent)
+        return product if self.root is None else unscaled(product, self.root / ONE)
+
     def _mean_residuals(self, theta: Array, exponent: Array, response: Response) -> Array:
         """Return residuals from the expected target as whole numbers in steps of 2^-38."""
-        expected = response.expected(self._predictors(theta, exponent))
+        expected = response.expected(self._unscaled_predictors(theta, exponent))
+        if self.root is not None:
+            expected = expected * (self.root / ONE)[:, None]
         return np.rint(((self.target / ONE)[:, None] - expected) * (ONE * 2.0**RESIDUAL_BITS))
 
     def score_counts(self, lengths: Array, theta: Array, exponent: Array, edges: Array) -> tuple[Array]:

@@ -24,7 +24,7 @@ class ArraySource:
     is_local: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.features.ndim != 2 or self.target.shape != self.features.shape[:1]:
+        if self.features.ndim != 2 or self.target.shape not in (self.features.shape[:1], (len(self.features), 2)):
             raise DataError(
                 f"features of shape {self.features.shape} and target of shape {self.target.shape} do not match; "
                 "expected (n, d) and (n,)."
@@ -75,22 +75,32 @@ def _total(source: ArraySource | TableSource, kernel: Kernel, args: tuple[Any, .
     return add_up(map_blocks(work, even_blocks(source.n_rows)))
 
 
-def table_source(table: Any, target: Any) -> TableSource:
-    """Return the rows of a table in memory; ``target`` is the name of its column, the values, or None for zeros."""
+def table_source(table: Any, target: Any, weights: Any = None) -> TableSource:
+    """Return the rows of a table in memory; ``target`` is the name of its column, the values, or None for zeros.
+
+    ``weights`` are the name of a column or values, too, or None where rows have none.
+    """
     kind = library_of(table)
     n_rows = table.num_rows if kind == "pyarrow" else len(table)
     names = [str(name) for name in (table.column_names if kind == "pyarrow" else table.columns)]
-    features, reader = feature_names(names, target), _pandas_reader if kind == "pandas" else _column_reader
-    if isinstance(target, str):
-        read_target = reader(table, [target])
-        values: Callable[[int, int], Array] = lambda start, stop: read_target(start, stop)[:, 0]  # noqa: E731
-    else:
-        vector = _zeros((n_rows,)) if target is None else target
-        if len(vector) != n_rows:
-            raise DataError(f"X has {n_rows} rows but y has {len(vector)} values; they must be equal.")
-        values = lambda start, stop: vector[start:stop]  # noqa: E731
-    read_features = reader(table, features)
-    return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), values(a, b)))
+    features, reader = feature_names(names, target, weights), _pandas_reader if kind == "pandas" else _column_reader
+
+    def one_column(values: Any) -> Callable[[int, int], Array]:
+        if isinstance(values, str):
+            read = reader(table, [values])
+            return lambda start, stop: read(start, stop)[:, 0]
+        return lambda start, stop: values[start:stop]
+
+    vector = _zeros((n_rows,)) if target is None else target
+    if not isinstance(vector, str) and len(vector) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {len(vector)} values; they must be equal.")
+    read_features, targets = reader(table, features), one_column(vector)
+    if weights is None:
+        return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), targets(a, b)))
+    own = one_column(weights)
+    return TableSource(
+        n_rows, tuple(features), lambda a, b: (read_features(a, b), np.column_stack((targets(a, b), own(a, b))))
+    )
 
 
 def _zeros(shape: tuple[int, ...]) -> Array:

@@ -8,26 +8,42 @@ import numpy as np
 from ..errors import DataError
 from .arrow_stream import stream_source
 from .engines import ENGINES, engine_source
+from .files import FileSource
 from .kinds import is_lazy_frame, is_source, is_stream, is_table, library_of, refuse_one_shot, unquoted
 from .memory import ArraySource, real_numbers, table_source
 from .selecting import require_columns, with_columns
 from .source import Array, RowSource
+from .weights import refuse_feature, require_column, weights_of
 
 
-def open_rows(X: Any, y: Any = None, *, with_target: bool = True, names: Collection[str] | None = None) -> RowSource:
+def open_rows(
+    X: Any,
+    y: Any = None,
+    *,
+    with_target: bool = True,
+    names: Collection[str] | None = None,
+    weights: Any = None,
+) -> RowSource:
     """Return the rows of arrays, of a table, of a stream, of an engine's table or of a source.
 
     ``y`` is the targets, the name of their column where ``X`` has named columns, or None where ``X`` is a source, which
     has its own target. Without a target all columns are features, and the target is 0 in every row. Where a table has
-    all columns of ``names``, others are left out.
+    all columns of ``names``, others are left out. ``weights`` of rows are numbers, one for each row, or the name of a
+    column.
 
     Tables are recognised by the library they come from, so that none of these libraries is imported for nothing.
     """
     refuse_one_shot(X)
+    weights = weights_of(X, weights)
+    if isinstance(X, FileSource) and weights is not None:
+        X, weights = weighted_files(X, weights), None
     if names:
+        refuse_feature(weights, names)
         require_columns(X, names)
-        X = with_columns(X, names, y)
+        X = with_columns(X, names, y, weights)
     if is_source(X):
+        if weights is not None:
+            raise DataError(f"sample_weight cannot go with rows of type {type(X).__name__}; pass a table, or files.")
         return _own_target(X, y, with_target)
     if with_target and y is None:
         raise DataError(
@@ -35,12 +51,18 @@ def open_rows(X: Any, y: Any = None, *, with_target: bool = True, names: Collect
             "Pass the targets, or the name of their column where X is a table."
         )
     if library_of(X) in ENGINES:
-        return _with_rows(engine_source(X, y))
+        return _with_rows(engine_source(X, y, weights))
     if is_stream(X):
-        return _with_rows(stream_source(X, y, names))
+        return _with_rows(stream_source(X, y, names, weights))
     if is_table(X):
-        return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y)))
-    return _array_source(X, y)
+        return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y), weights))
+    return _array_source(X, y, weights)
+
+
+def weighted_files(source: FileSource, weights: Any) -> FileSource:
+    """Return the rows of files with one of their columns as weights."""
+    require_column(weights, "rows of files")
+    return source.weighted(weights)
 
 
 def rows_to_predict(estimator: Any, X: Any) -> Array:
@@ -105,7 +127,7 @@ def _with_rows(source: RowSource) -> RowSource:
     return source
 
 
-def _array_source(X: Any, y: Any) -> ArraySource:
+def _array_source(X: Any, y: Any, weights: Any) -> ArraySource:
     """Return the rows of a matrix; those to fit on are checked as scikit-learn does."""
     from sklearn.utils.validation import check_array, check_consistent_length
 
@@ -117,7 +139,9 @@ def _array_source(X: Any, y: Any) -> ArraySource:
     rows = check_array(_matrix(X), dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X")
     target = _vector(y)
     check_consistent_length(rows, target)
-    return ArraySource(rows, target)
+    if isinstance(weights, str):
+        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
+    return ArraySource(rows, target if weights is None else np.column_stack((target, weights)))
 
 
 def _vector(y: Any) -> Array:

@@ -71,7 +71,8 @@ class BoundedRows:
     @property
     def all_in_use(self) -> bool:
         """Whether it is public that no row counts as a row of zeros."""
-        return self.bad_rows == "raise" and not isinstance(self.source, RowsOfUnits)
+        weighted = self.row_map.max_weight is not None  # and a weight may be zero
+        return self.bad_rows == "raise" and not weighted and not isinstance(self.source, RowsOfUnits)
 
     def rounded_once(self) -> "BoundedRows":
         """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.
@@ -85,7 +86,7 @@ class BoundedRows:
             return self
         blocks: list[Any] = [*self._checked(self.source.total(_rounded, *self._how(1)))[0]]
         whole = np.empty((n_rows, width), np.float32, _order(blocks[0][0]))
-        target = np.empty(n_rows)
+        target = np.empty((n_rows, *blocks[0][1].shape[1:]))
         place = 0
         for rows, targets in _taken(blocks):
             whole[place : place + len(rows)], target[place : place + len(rows)] = rows, targets
@@ -123,7 +124,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
-            "bad_rows='zero' to count each of them as a row of zeros."
+            "bad_rows='zero' to count each of them as a row of zeros. A weight below 0 counts as bad, too."
         )
 
 
@@ -154,7 +155,7 @@ def _rounded(features: Array, target: Array, *how: Any) -> tuple[Any, Array]:
     for _, span, bad in _spans(features, target, *how):
         assert isinstance(span, FixedPointSpan)
         rows.append(span.rows.astype(np.float32))
-        targets.append(span.target)
+        targets.append(span.target if span.root is None else np.column_stack((span.target, span.root)))
         bad_rows += bad
     return [(np.concatenate(rows), np.concatenate(targets))], np.array(bad_rows)
 
@@ -218,7 +219,8 @@ def _rounded_spans(features: Array, target: Array, span_rows: int) -> Iterator[t
         rows = slice(start, start + span_rows)
         doubles = buffer[: len(features[rows])]
         doubles[:] = features[rows]
-        yield rows, FixedPointSpan(doubles, target[rows]), 0
+        own = target[rows]
+        yield rows, FixedPointSpan(doubles, own) if own.ndim == 1 else FixedPointSpan(doubles, *own.T), 0
 
 
 def _order(features: Array) -> Literal["F", "C"]:
@@ -228,9 +230,12 @@ def _order(features: Array) -> Literal["F", "C"]:
 
 def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:
     """Map and clip some rows; return them with the number of rows that were not finite (made zero rows)."""
+    weights = None
+    if row_map.max_weight is not None:
+        target, weights = target.reshape(-1, 2).T
     mapped, squares = _mapped(features, row_map, buffer)
     # Clipping hides infinities, so the squared norms of mapped rows prove nothing.
-    bad = _bad_rows(features, target, features if squares is None or row_map.scale is not None else squares)
+    bad = _bad_rows(features, target, weights, features if squares is None or row_map.scale is not None else squares)
     if bad is not None:
         features, target = features.copy(), target.copy()
         features[bad], target[bad] = 0.0, 0.0
@@ -248,7 +253,22 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
         good = ~bad
         weight, bounded_target = weight * good[:, None], bounded_target * good
         constant = None if constant is None else constant * good[:, None]
-    return Span(mapped, weight, constant, bounded_target), 0 if bad is None else int(bad.sum())
+    n_bad = 0 if bad is None else int(bad.sum())
+    if weights is None or row_map.max_weight is None:
+        return Span(mapped, weight, constant, bounded_target), n_bad
+    root = _roots(weights, row_map.max_weight, bad)
+    constant = None if constant is None else constant * root[:, None]
+    return Span(mapped, weight * root[:, None], constant, bounded_target * root, root), n_bad
+
+
+def _roots(weights: Array, largest: float, bad: Array | None) -> Array:
+    """Return the root of each weight over the largest, to which it is clipped; zero for bad rows.
+
+    A division and a root are rounded in one way only, so that each depends on its own weight, bit for bit.
+    """
+    if bad is not None:
+        weights = np.where(bad, 0.0, weights)
+    return np.asarray(np.sqrt(np.minimum(weights, largest) / largest))
 
 
 def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Array | None]:
@@ -271,17 +291,24 @@ def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Arr
         return mapped, np.einsum("ij,ij->i", mapped, mapped)
 
 
-def _bad_rows(features: Array, target: Array, values: Array) -> Array | None:
-    """Return which rows hold a nan or an infinity, or None where all are finite.
+def _bad_rows(features: Array, target: Array, weights: Array | None, values: Array) -> Array | None:
+    """Return which rows hold a nan, an infinity or a weight below zero, or None where none does.
 
     ``values`` are finite only if the features are: themselves, or the rows' squared norms where they are at hand.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum proves that all terms are finite; only otherwise look at each value.
-        if np.isfinite(values.sum()) and np.isfinite(target.sum()):
+        fine = weights is None or (np.isfinite(weights.sum()) and weights.min(initial=0.0) >= 0.0)
+        if fine and np.isfinite(values.sum()) and np.isfinite(target.sum()):
             return None
-    bad: Array = ~(np.isfinite(features).all(axis=1) & np.isfinite(target))
+    bad: Array = ~finite_rows(features, target, weights)
     return bad if bad.any() else None
+
+
+def finite_rows(features: Array, target: Array, weights: Array | None) -> Array:
+    """Return which rows are finite and have no weight below zero."""
+    good = np.isfinite(features).all(axis=1) & np.isfinite(target)
+    return np.asarray(good if weights is None else good & np.isfinite(weights) & (weights >= 0.0))
 
 
 def _shrink_to(bound: float, rows: Array, squares: Array) -> tuple[Array, Array | None]:

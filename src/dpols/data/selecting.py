@@ -9,8 +9,8 @@ from .files import FileSource
 from .kinds import IN_MEMORY, library_of
 
 
-def with_columns(rows: Any, names: Collection[str], target: Any = None) -> Any:
-    """Return rows with those of their columns, in their order, that are named or the target.
+def with_columns(rows: Any, names: Collection[str], *more: Any) -> Any:
+    """Return rows with those of their columns, in their order, that are named, here or by ``more`` that is text.
 
     Rows without names of columns are returned as they are, and so are those that lack a named one, or have no other.
     """
@@ -21,8 +21,9 @@ def with_columns(rows: Any, names: Collection[str], target: Any = None) -> Any:
     columns = _columns(rows) if library in (*IN_MEMORY, *ENGINES) else None
     if columns is None:
         return rows
-    used = [column for column in columns if str(column) in names or (isinstance(target, str) and column == target)]
-    wanted = len(names) + isinstance(target, str)
+    others = [name for name in more if isinstance(name, str)]
+    used = [column for column in columns if str(column) in names or column in others]
+    wanted = len(names) + len(others)
     if not names or not len(used) == wanted < len(columns):
         return rows
     return rows[used] if library in ("pandas", "dask") else rows.select(used)

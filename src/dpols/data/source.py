@@ -8,7 +8,8 @@ import numpy as np
 from .passes import one_pass
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Block = tuple[Array, Array]  # features and target of some rows
+# Features and target of some rows. Where rows have weights, these stand beside the targets, as a second column.
+Block = tuple[Array, Array]
 Kernel = Callable[..., tuple[Array, ...]]
 
 

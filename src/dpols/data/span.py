@@ -15,13 +15,15 @@ class Span:
     """Bounded rows (weight * features, constant) and their targets.
 
     Keeping the weight of each row apart from its features saves a copy of the features in every pass. ``weight`` and
-    ``constant`` are columns with one entry per row, or with one entry for all rows.
+    ``constant`` are columns with one entry per row, or with one entry for all rows. Where rows were given weights, all
+    of a row, its target too, was multiplied by ``root``, the root of its weight over the largest.
     """
 
     features: Array
     weight: Array  # of the features; includes division by the row norm
     constant: Array | None  # the intercept's coordinate
     target: Array
+    root: Array | None = None
 
     def dot(self, theta: Array) -> Array:
         """Return rows @ theta.T for ``theta`` of shape (trials, coordinates)."""
@@ -115,10 +117,21 @@ class Span:
         return (self.transposed_dot(residuals),)
 
     def totals(self) -> tuple[Array]:
-        """Return twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2 and x."""
+        """Return twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2 and x.
+
+        Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last.
+        """
         squares = self.squared_norms()
-        first = [2.0 * self.target.sum(), float((squares > 0.0).sum()), self.target @ self.target, squares.sum()]
-        return (np.concatenate((first, self.transposed_dot(np.ones((len(squares), 1)))[0])),)
+        root = np.ones(len(squares)) if self.root is None else self.root
+        sums = self.target.sum() if self.root is None else root @ self.target
+        first = [2.0 * sums, float((squares > 0.0).sum()), self.target @ self.target, squares.sum()]
+        last = [] if self.root is None else [root @ root]
+        return (np.concatenate((first, self.transposed_dot(root[:, None])[0], last)),)
+
+    def predictors(self, theta: Array) -> Array:
+        """Return the linear predictors of the rows as they were before they were multiplied by the roots of weights."""
+        product = self.dot(theta)
+        return product if self.root is None else unscaled(product, self.root)
 
     def lengths(self, metric: Array) -> Array:
         """Return |M'x| for every row x and trial, for ``metric`` of shape (trials, coordinates, coordinates)."""
@@ -159,11 +172,12 @@ class Span:
 
     def sloped_gram(self, lengths: Array, theta: Array, response: Response, limit: Array) -> tuple[Array]:
         """Return for each trial rows.T @ rows, each row times the root of its slope and shortened to the limit."""
-        share = np.minimum(np.sqrt(response.slope(self.dot(theta))), limit / np.maximum(lengths, _TINY))
+        share = np.minimum(np.sqrt(response.slope(self.predictors(theta))), limit / np.maximum(lengths, _TINY))
         return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
 
     def _mean_residuals(self, theta: Array, response: Response) -> Array:
-        return np.asarray(self.target[:, None] - response.expected(self.dot(theta)))
+        expected = response.expected(self.predictors(theta))
+        return np.asarray(self.target[:, None] - (expected if self.root is None else expected * self.root[:, None]))
 
     def score_counts(self, lengths: Array, theta: Array, edges: Array) -> tuple[Array]:
         """Return how many products of length and residual lie above each edge but not the next."""
@@ -191,6 +205,13 @@ class Span:
         """Return the rows multiplied by a share each, a column."""
         constant = None if self.constant is None else self.constant * share
         return Span(self.features, self.weight * share, constant, self.target)
+
+
+def unscaled(values: Array, root: Array) -> Array:
+    """Return a line for each row, divided by the root of its weight; zero where that is zero."""
+    with np.errstate(divide="ignore"):
+        inverse = np.where(root > 0.0, 1.0 / root, 0.0)
+    return np.asarray(values * inverse[:, None])
 
 
 def count_between(values: Array, edges: Array) -> Array:

@@ -17,6 +17,7 @@ from .columns import feature_names, require_name, require_numeric
 from .kinds import unquoted
 from .partitions import ReadBlocks, no_rows, sum_partition
 from .source import Block, Kernel, Total, add_up
+from .weights import require_column
 
 _SCHEMA = "part long, total binary"
 _ADDED_AT_ONCE = 32
@@ -48,21 +49,23 @@ def sum_on_session(
     return _total(numbers, partial(_task_blocks, tuple(tasks), read), n_features, kernel, args)
 
 
-def spark_source(table: Any, target: Any) -> SparkSource:
-    """Return the rows of a Spark DataFrame; ``target`` is the name of a column, or None."""
+def spark_source(table: Any, target: Any, weights: Any = None) -> SparkSource:
+    """Return the rows of a Spark DataFrame; target and weights are names of columns, or None."""
     from pyspark.sql.functions import col
     from pyspark.sql.types import BooleanType, NumericType
 
     require_name(target, "a Spark DataFrame")
-    features = feature_names(table.columns, target)
-    wanted = [*features, target] if isinstance(target, str) else features
+    require_column(weights, "a Spark DataFrame")
+    features = feature_names(table.columns, target, weights)
+    wanted = [*features, *(name for name in (target, weights) if name is not None)]
     numeric = {field.name for field in table.schema.fields if isinstance(field.dataType, NumericType | BooleanType)}
     require_numeric([name for name in wanted if name not in numeric], wanted)
     # Names may hold dots and quotes, so that what goes to the workers has names of its own.
     plain = [f"c{i}" for i in range(len(wanted))]
     quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
     query = table.select(*(col(name).cast("double").alias(c) for name, c in zip(quoted, plain, strict=True)))
-    read = partial(_batch_blocks, plain[: len(features)], plain[-1] if isinstance(target, str) else None)
+    called = dict(zip(wanted, plain, strict=True))
+    read = partial(_batch_blocks, plain[: len(features)], called.get(target), called.get(weights))
     with unquoted(_reason):
         n_rows = table.count()
     return SparkSource(query, read, n_rows, len(features), tuple(features))
@@ -133,9 +136,11 @@ def _record(part: int, total: Total) -> Any:
     return pyarrow.RecordBatch.from_arrays(columns, names=["part", "total"])
 
 
-def _batch_blocks(features: Sequence[str], target: str | None, batches: Iterable[Any]) -> Iterator[Block]:
+def _batch_blocks(
+    features: Sequence[str], target: str | None, weights: str | None, batches: Iterable[Any]
+) -> Iterator[Block]:
     for batch in batches:
-        yield split_batch(batch, features, target, {})
+        yield split_batch(batch, features, target, {}, weights)
 
 
 def _task_blocks(tasks: Sequence[Any], read: ReadBlocks, batches: Iterable[Any]) -> Iterator[Block]:

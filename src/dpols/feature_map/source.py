@@ -1,5 +1,6 @@
 """Raw rows as a source of features: each block is mapped when it is read, and none is kept."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,17 +11,26 @@ from ..data import Bounds, FileSource, RowSource, TableSource
 from ..data.arrow_stream import made_stream_source
 from ..data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
 from ..data.memory import real_numbers
-from ..data.source import Array
+from ..data.opening import weighted_files
+from ..data.source import Array, Block
+from ..data.weights import refuse_feature, require_column, weights_of, with_weights
 from ..errors import BoundsError, DataError, DataTypeError
 from .cells import as_matrix, numbers, raw_column
 from .columns import CategoricalColumn
 from .mapping import FeatureMap
 
 
-def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource:
-    """Return the features of a table or an array as a source of rows; ``target`` is a column name or the values."""
+def mapped_source(feature_map: FeatureMap, table: Any, target: Any, weights: Any = None) -> RowSource:
+    """Return the features of a table or an array as a source of rows; ``target`` is a column name or the values.
+
+    ``weights`` of rows are a column name, values, or None.
+    """
     refuse_one_shot(table)
+    weights = weights_of(table, weights)
+    refuse_feature(weights, feature_map.raw_columns)
     if isinstance(table, FileSource):
+        if weights is not None:
+            table = weighted_files(table, weights)
         if target is not None or table.target is None:
             raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
         feature_map.check_target(table.target)
@@ -28,7 +38,8 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
     if is_stream(table):
         if isinstance(target, str):
             feature_map.check_target(target)
-        make = partial(mapped_block, feature_map, target)
+        require_column(weights, "a query")
+        make = partial(mapped_block, feature_map, target, weights=weights)
         return made_stream_source(table, target, feature_map.names, make)
     if is_source(table) or library_of(table) in ("dask", "pyspark"):
         raise DataTypeError(
@@ -50,13 +61,35 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any) -> RowSource
         if target in feature_map.raw_columns:
             raise DataError(f"y={target!r} is also a feature; leave it out of the feature map.")
         feature_map.check_target(target)
+    own = _own_weights(rows, weights)
+    if isinstance(target, str):
         return TableSource(
-            n_rows, feature_map.names, lambda a, b: mapped_block(feature_map, target, _slice(rows, a, b))
+            n_rows,
+            feature_map.names,
+            lambda a, b: own(mapped_block(feature_map, target, _slice(rows, a, b)), a, b),
         )
     vector = feature_map.fitted_target(real_numbers(target, "y"))
     if vector.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows but y has shape {vector.shape}; it must be ({n_rows},).")
-    return TableSource(n_rows, feature_map.names, lambda a, b: (feature_map.transform(_slice(rows, a, b)), vector[a:b]))
+    return TableSource(
+        n_rows,
+        feature_map.names,
+        lambda a, b: own((feature_map.transform(_slice(rows, a, b)), vector[a:b]), a, b),
+    )
+
+
+def _own_weights(rows: Any, weights: Any) -> Callable[[Block, int, int], Block]:
+    """Return what puts the weights of some rows of a table beside their targets."""
+    if weights is None:
+        return lambda block, start, stop: block
+    if not isinstance(weights, str):
+        return lambda block, start, stop: with_weights(block, weights[start:stop])
+    if isinstance(rows, np.ndarray):
+        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
+    numbers(weights, raw_column(_slice(rows, 0, 0), weights))  # refuses a wrong column before anything is planned
+    return lambda block, start, stop: with_weights(
+        block, numbers(weights, raw_column(_slice(rows, start, stop), weights))
+    )
 
 
 def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
@@ -66,12 +99,15 @@ def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
     return source.mapped(feature_map.raw_columns, feature_map.names, make, text)
 
 
-def mapped_block(feature_map: FeatureMap, target: str | None, block: Any) -> tuple[Array, Array]:
+def mapped_block(
+    feature_map: FeatureMap, target: str | None, block: Any, *, weights: str | None = None
+) -> tuple[Array, Array]:
     """Return features and target of a block of raw rows. Pure, and importable where a block is read elsewhere."""
     features = feature_map.transform(block)
     if target is None:
         return features, np.zeros(len(features))
-    return features, feature_map.fitted_target(numbers(target, raw_column(block, target)))
+    made = features, feature_map.fitted_target(numbers(target, raw_column(block, target)))
+    return made if weights is None else with_weights(made, numbers(weights, raw_column(block, weights)))
 
 
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:

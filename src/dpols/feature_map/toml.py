@@ -6,7 +6,8 @@ and ``centre``; or ``categories``, and as far as wanted ``unknown``, ``missing``
 ``case``. ``transform`` is a name such as "log", a table such as { power = 0.5 }, { centre = 40, scale = 10 } or
 { knots = [30, 50] }, or a list of these. ``interactions``, above all tables, lists products as lists of column names.
 Powers and products are those of a column, transformed if it is, minus its centre, by default the middle of its range:
-they are then less alike the column itself, and noise does less harm.
+they are then less alike the column itself, and noise does less harm. ``[weight]`` has the ``name`` of the column that
+holds the weights of rows, if any does, and the largest weight as ``high``.
 """
 
 import json
@@ -27,10 +28,11 @@ _CATEGORICAL = ("categories", "unknown", "missing", "drop_first", "reference", "
 
 def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
     """Return the feature map that a parsed TOML document declares."""
-    unknown = sorted(set(document) - {"target", "features", "interactions"})
+    unknown = sorted(set(document) - {"target", "features", "weight", "interactions"})
     if unknown:
-        raise BoundsError(f"has {unknown[0]!r}; it may have [target], [features.NAME] and interactions only.")
+        raise BoundsError(f"has {unknown[0]!r}; it may have [target], [features.NAME], [weight] and interactions only.")
     _refuse_long(document)
+    declared_weight(document)
     features = document.get("features")
     if not (isinstance(features, dict) and features):
         raise BoundsError(
@@ -46,6 +48,25 @@ def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
     for product in _interactions(document.get("interactions", []), columns):
         terms.append([Factor(name, origin=centres[name]) for name in product])
     return FeatureMap(columns, terms, target, target_name, target_transform=transform)
+
+
+def declared_weight(document: Mapping[str, Any]) -> tuple[str | None, float | None]:
+    """Return the column of weights and the largest weight that a document declares, None where it does not."""
+    table = document.get("weight")
+    if table is None:
+        return None, None
+    if not isinstance(table, dict):
+        raise BoundsError("has no table [weight], but a value of that name; the table needs name and high.")
+    _only("weight", table, ("name", "high"))
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise BoundsError("[weight] has no name; it must be the name of the column that holds the weights of rows.")
+    if "high" not in table:
+        raise BoundsError("[weight] has no high, the largest weight; fill it in from public knowledge.")
+    high = _number("weight", "high", table["high"])
+    if not high > 0.0:
+        raise BoundsError(f"[weight] has high = {high:g}; the largest weight must be above 0.")
+    return name, high
 
 
 def toml_key(name: str) -> str:

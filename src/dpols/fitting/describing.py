@@ -20,7 +20,7 @@ from ..inference.tables import HIDDEN_WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
-from ..side_releases.free_advice import advice_on_means, released_means
+from ..side_releases.free_advice import advice_on_means, advice_on_weights, released_means
 from ..versions import versions
 from .preparing import Prepared
 from .running import Outcome
@@ -28,6 +28,10 @@ from .running import Outcome
 _MANY_SHORTENED = 0.05  # share of rows
 
 _LINEAR_ONLY = "No intervals: standard errors and intervals are for linear regression only."
+_WEIGHTS = (
+    "the largest weight, and how weights come about: each from its own row and public numbers alone; weights that were "
+    "computed from this sample, as by raking or estimated propensities, void the guarantee"
+)
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = {
     "HC1": "if rows are independent; errors may have unequal variances",
@@ -85,6 +89,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         assumed_public=(
             "the number of rows and the column names",
             "the bounds and every parameter of the estimator",
+            *(() if row_map.max_weight is None else (_WEIGHTS,)),
             *prepared.request.assumed_public,
         ),
         coefficients=tuple(
@@ -140,7 +145,9 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
     with np.errstate(invalid="ignore"):  # a covariance may be infinite
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
-    stddev = np.nan if evidence.biased else evidence.risk_change_stddev
+    # Where rows have weights, what a constant explains depends on their sum, which some methods do not release.
+    unknown = outcome.row_map.max_weight is not None and "mass" not in outcome.fit.transcript
+    stddev = np.nan if evidence.biased or unknown else evidence.risk_change_stddev
     measure = "squared error" if prepared.request.family == "gaussian" else "deviance"
     verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant", measure)
     if outcome.limits is not None:
@@ -166,7 +173,8 @@ def _notes(outcome: Outcome, inference: Inference | None, family: FamilyName) ->
         return (NO_INTERVALS,)
     if family != "gaussian":
         return (_LINEAR_ONLY,)
-    return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference))
+    weighted = outcome.row_map.max_weight is not None
+    return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference, weighted=weighted))
 
 
 def _estimate_notes(inference: Inference) -> tuple[str, ...]:
@@ -185,7 +193,7 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     return (*missing, what, *inference.assumptions)
 
 
-def _quality_notes(inference: Inference) -> tuple[str, ...]:
+def _quality_notes(inference: Inference, *, weighted: bool) -> tuple[str, ...]:
     """Say how well the fit does as a whole."""
     found = (("R-squared", r_squared(inference)), ("residual variance", residual_variance(inference)))
     texts = [
@@ -194,7 +202,7 @@ def _quality_notes(inference: Inference) -> tuple[str, ...]:
         else f"{name} {limits[0]:.4g}, 95% interval [{limits[1]:.4g}, {limits[2]:.4g}]"
         for name, limits in found
     ]
-    return (f"Of least squares on these rows: {'; '.join(texts)}.",)
+    return (f"Of {'weighted ' * weighted}least squares on these rows: {'; '.join(texts)}.",)
 
 
 def _advice_on_shortened(share: float) -> tuple[str, ...]:
@@ -219,7 +227,7 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple
     else:
         means = released_means(outcome.fit.transcript, outcome.row_map)
         found = advice_on_means(means, outcome.row_map, names, categories)
-    return (*method, *advice_on_room(room), *found)
+    return (*method, *advice_on_room(room), *advice_on_weights(outcome.fit.transcript, outcome.row_map), *found)
 
 
 def _bounds_text(
@@ -251,6 +259,8 @@ def _bounds_text(
         low, high = response.predictors
         rows.append(("linear predictor", f"[{low:.4g}, {high:.4g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
+    if row_map.max_weight is not None:
+        rows.append(("weight", f"[0, {row_map.max_weight:g}]"))
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:
         rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))

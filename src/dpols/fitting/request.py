@@ -34,6 +34,7 @@ class Request:
     bad_rows: str = "raise"
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
+    max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
     count_clipped: bool = False
     inference: bool = False  # whether to fit by the method that has intervals
     target_name: str | None = None  # the dependent variable, where it has a name

@@ -24,6 +24,7 @@ def ols(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
 ) -> PrivateLinearRegression:
@@ -43,6 +44,8 @@ def ols(
         map, which can also declare levels and what stands for empty cells, the columns and the target are used. A
         target that has a range among the features, under its own name, has that one, so that bounds do for formulas
         with different targets; ``target`` is that of others, or only of the ``target_name`` of a feature map.
+    sample_weight : str or array, optional
+        The column of weights, or a weight for each row; it goes with ``max_weight``, the largest one, which is public.
     progress : bool or callable, optional
         Whether to show how far the fit is, as for ``PrivateLinearRegression.fit``.
     **parameters
@@ -59,7 +62,7 @@ def ols(
     >>> model.feature_map_.names, model.coef_.round().tolist()
     (('x', 'c[b]'), [1.0, 5.0])
     """
-    return _fitted(PrivateLinearRegression, formula, data, epsilon, delta, bounds, progress, parameters)
+    return _fitted(PrivateLinearRegression, formula, data, epsilon, delta, bounds, sample_weight, progress, parameters)
 
 
 def logit(
@@ -69,6 +72,7 @@ def logit(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
 ) -> PrivateLogisticRegression:
@@ -85,7 +89,9 @@ def logit(
     >>> model.predict(rows[["x", "hour"]].head(7)).tolist()
     ['no', 'no', 'no', 'no', 'yes', 'yes', 'yes']
     """
-    return _fitted(PrivateLogisticRegression, formula, data, epsilon, delta, bounds, progress, parameters)
+    return _fitted(
+        PrivateLogisticRegression, formula, data, epsilon, delta, bounds, sample_weight, progress, parameters
+    )
 
 
 def poisson(
@@ -95,11 +101,12 @@ def poisson(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
 ) -> PrivatePoissonRegressor:
     """Fit a private Poisson regression that a formula describes, and return it; as ``ols``, for a count."""
-    return _fitted(PrivatePoissonRegressor, formula, data, epsilon, delta, bounds, progress, parameters)
+    return _fitted(PrivatePoissonRegressor, formula, data, epsilon, delta, bounds, sample_weight, progress, parameters)
 
 
 def _fitted(
@@ -109,6 +116,7 @@ def _fitted(
     epsilon: float,
     delta: float | str,
     bounds: Bounds | FeatureMap,
+    sample_weight: Any,
     progress: Progress,
     parameters: dict[str, Any],
 ) -> Model:
@@ -131,12 +139,13 @@ def _fitted(
         **parameters,
     )
     if isinstance(data, str | os.PathLike):
-        data = read(data, made.target, made.feature_map.raw_columns)
+        more = [sample_weight] if isinstance(sample_weight, str) else []
+        data = read(data, made.target, [*made.feature_map.raw_columns, *more])
     if not is_source(data):
-        return model.fit(data, made.target, progress=progress)
+        return model.fit(data, made.target, sample_weight=sample_weight, progress=progress)
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
-    return model.fit(data, progress=progress)
+    return model.fit(data, sample_weight=sample_weight, progress=progress)
 
 
 def with_outcome(family: str, formula: str, bounds: Bounds | FeatureMap) -> Bounds | FeatureMap:

@@ -55,7 +55,11 @@ def infer(
     used = float(of["used"]) * rows_per_unit
     free = max(used - d, 1.0)
     sums = _sums_of_squares(plan, of, inverse, intercept=intercept)
-    residual, total = (Estimate(*(scale * rows_per_unit * x / free for x in pair)) for pair in sums)
+    # As if weights were divided by their mean, so that their unit does not matter.
+    typical = float(of["mass"]) / float(of["used"]) if row_map.max_weight is not None else 1.0
+    residual, total = (Estimate(*(scale * rows_per_unit * x / (free * typical) for x in pair)) for pair in sums)
+    if row_map.max_weight is not None:
+        residual = _with_noisy_mean_weight(residual, float(of["mean_noise"]))
     allowance = 0.0 if of["by_range"] else (TAIL_BIAS * float(of["gradient_noise"])) ** 2
     reasons = _reasons(plan, of, smallest=float(values[0]))
     found = Inference(
@@ -67,10 +71,10 @@ def infer(
         estimate=matrix @ fit.theta[trial] + offset,
         privacy_covariance=_square(mapped, step_noise(of) + allowance * np.eye(d)),
         sampling_covariance=_square(mapped, _scores(of) * _correction(plan, used, rows_per_unit)),
-        unscaled_covariance=mapped @ outer.T / (scale * rows_per_unit),
+        unscaled_covariance=mapped @ outer.T * typical / (scale * rows_per_unit),
         spread=mapped @ mapped.T,
         unsure_spread=_unsure_spread(plan, of, outer),
-        gram_noise=float(of["gram_noise"]) / (scale * rows_per_unit),
+        gram_noise=float(of["gram_noise"]) * typical / (scale * rows_per_unit),
         score_noise=float(of["score_noise"]),
         freedom=max(used / rows_per_unit - 1.0, 1.0) if plan.cov_type == "cluster" else free,
         residual_variance=residual,
@@ -105,13 +109,21 @@ def _sums_of_squares(
 
 def _target_squares(of: dict[str, Array], *, intercept: bool) -> tuple[float, float]:
     """Return the targets' sum of squares about their mean, or about 0, from the totals, with its standard deviation."""
-    used, mean, noise = float(of["totals_used"]), float(of["target_mean"]), float(of["mean_noise"])
+    used, mean, noise = float(of["mass"]), float(of["target_mean"]), float(of["mean_noise"])
     square = float(of["target_squares"])
     if not intercept:
         return used * square, used * noise
     # The released number is twice the sum of targets, whose noise adds to the square of the mean.
     about_mean = square - mean**2 + 0.25 * noise**2
     return used * about_mean, used * noise * math.sqrt(1.0 + mean**2 + mean**4)
+
+
+def _with_noisy_mean_weight(variance: Estimate, noise: float) -> Estimate:
+    """Return a variance that was divided by a noisy mean weight, of which ``noise`` is the relative error."""
+    value, stddev = variance
+    assert value is not None
+    assert stddev is not None
+    return Estimate(value, math.hypot(stddev, noise * value))
 
 
 def _scores(of: dict[str, Array]) -> Array:

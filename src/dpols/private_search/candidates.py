@@ -15,6 +15,8 @@ from ..randomness import Witness
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+Part = tuple[Any, Array, Array | None]  # rows, targets and weights
+
 _HALVINGS = 12
 _SET_BY_THE_SEARCH = ("epsilon", "delta", "neighbours", "ledger", "random_state")
 
@@ -36,11 +38,13 @@ def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegres
             raise ParameterError("unit must be None in a search: rows of one unit could be in both of its parts.")
         if candidate.bad_rows != candidates[0].bad_rows:
             raise ParameterError("bad_rows must be the same for all candidates.")
+        if candidate.max_weight != candidates[0].max_weight:
+            raise ParameterError("max_weight must be the same for all candidates, whose scores are compared.")
     return candidates
 
 
 def calibrated(
-    candidates: list[PrivateLinearRegression], part: tuple[Any, Array], budget: PrivacyBudget
+    candidates: list[PrivateLinearRegression], part: Part, budget: PrivacyBudget
 ) -> tuple[PrivacyBudget, list[tuple[Release, ...]]]:
     """Give each candidate the largest equal budget at which all of them together meet the (zero-out) budget.
 
@@ -54,7 +58,8 @@ def calibrated(
         for candidate in candidates:
             candidate.set_params(epsilon=epsilon, delta=delta, neighbours="zero-out", ledger=None)
         prepared = [
-            prepare(candidate._request(), source) for candidate, source in zip(candidates, sources, strict=True)
+            prepare(candidate._request(sample_weight=part[2]), source)
+            for candidate, source in zip(candidates, sources, strict=True)
         ]
         return [fit.releases for fit in prepared]
 
@@ -72,11 +77,10 @@ def calibrated(
     return PrivacyBudget(low, delta), plans
 
 
-def fit_as_planned(
-    candidate: PrivateLinearRegression, part: tuple[Any, Array], plan: tuple[Release, ...], witness: Witness
-) -> None:
+def fit_as_planned(candidate: PrivateLinearRegression, part: Part, plan: tuple[Release, ...], witness: Witness) -> None:
     """Fit, and make sure that what was recorded is what was planned; stages check their own budgets."""
-    report = candidate._fit(*part, witness=witness).privacy_report_
+    X, y, weights = part
+    report = candidate._fit(X, y, sample_weight=weights, witness=witness).privacy_report_
     if not report.staged and Counter(report.releases) != Counter(plan):
         raise BudgetExceeded(
             "a candidate's recorded releases are not those planned. Please report this as a bug of dpols."

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..data import Bounds
 from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
+from ..data.weights import checked_max_weight, weights_of
 from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
 from ..estimators import SCORE_IS_EXACT, PrivateLinearRegression
 from ..fitting.surroundings import voids, warn_around_a_fit, warn_user
@@ -140,15 +141,24 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> "PrivateGridSearch":
-        """Search on rows ``X``, an array or a table in memory, and targets ``y``, as many numbers."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> "PrivateGridSearch":
+        """Search on rows ``X``, an array or a table in memory, and targets ``y``, as many numbers.
+
+        ``sample_weight`` are the weights of rows, as many numbers, too; fits and scores are weighted by them. The
+        estimator's ``max_weight`` must be declared.
+        """
         ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
         grid = list(ParameterGrid(self.param_grid))
         candidates, target = made(self.estimator, grid), _targets(y)
         budget, interval = self._budget(len(target)), self._range()
-        everything = sources_of(candidates, X, target)  # refuses here what is refused of either part
+        largest = checked_max_weight(sample_weight, candidates[0].max_weight)
+        weights = _weights(X, sample_weight)
+        everything = sources_of(candidates, X, target, weights)  # refuses here what is refused of either part
         scoring = in_scoring_part(len(target), self.scoring_share)
-        fitting, held_out = ((_safe_indexing(X, np.flatnonzero(rows)), target[rows]) for rows in (~scoring, scoring))
+        fitting, held_out = (
+            (_safe_indexing(X, np.flatnonzero(rows)), target[rows], None if weights is None else weights[rows])
+            for rows in (~scoring, scoring)
+        )
         zero_out = budget.for_zero_out(relation)
         share, plans = calibrated(candidates, fitting, zero_out)
         fits = tuple(release for plan in plans for release in plan)
@@ -165,7 +175,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
                 fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
-            errors = squared_errors(candidates, *held_out, interval)
+            errors = squared_errors(candidates, *held_out[:2], interval, held_out[2], largest)
             channel = Channel(witness.watch(bits))
             noisy = channel.gaussian(errors, multiplier=multiplier)[0]
             parts = (fits, channel.releases)
@@ -206,16 +216,18 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         interval: tuple[float, float],
         report: SearchReport,
     ) -> None:
-        scale = (interval[1] - interval[0]) ** 2
+        scale, scores = (interval[1] - interval[0]) ** 2, noisy[: len(grid)]
+        # Where rows have weights, half of their sum over the largest was released, too.
+        mass = max(2.0 * float(noisy[-1]), 2.0 * stddev) if len(noisy) > len(grid) else report.n_scoring
         self.results_ = [
             {
                 "params": params,
-                "mean_squared_error": float(scale * (value / report.n_scoring + 0.5)),
-                "noise": scale * stddev / report.n_scoring,
+                "mean_squared_error": float(scale * (value / mass + 0.5)),
+                "noise": scale * stddev / mass,
             }
-            for params, value in zip(grid, noisy, strict=True)
+            for params, value in zip(grid, scores, strict=True)
         ]
-        self.best_index_ = int(np.argmin(noisy))
+        self.best_index_ = int(np.argmin(scores))
         self.best_estimator_, self.best_params_ = candidates[self.best_index_], grid[self.best_index_]
         if report.bounds_origin == "data":  # of any candidate, as the choice among them then tells of the data
             its = self.best_estimator_.privacy_report_
@@ -259,6 +271,13 @@ def _check_spent(report: SearchReport) -> None:
             f"the search cost epsilon={spent:.6g}, more than the {asked:.6g} asked for; nothing is returned. Please "
             "report this as a bug of dpols."
         )
+
+
+def _weights(X: Any, sample_weight: Any) -> Array | None:
+    if isinstance(sample_weight, str):
+        raise DataError("sample_weight must be the weights themselves, not the name of a column.")
+    found: Array | None = weights_of(X, sample_weight)
+    return found
 
 
 def _targets(y: Any) -> Array:

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ..data import RowSource
-from ..data.rows import BadRows, check_total
+from ..data.rows import BadRows, check_total, finite_rows
+from ..data.weights import apart
 from ..errors import DataError, ParameterError
 from ..estimators import PrivateLinearRegression
 from ..statistics import Statistic
@@ -32,9 +33,11 @@ def in_scoring_part(n_rows: int, share: float) -> Array:
     return np.asarray(scoring)
 
 
-def sources_of(models: Sequence[PrivateLinearRegression], X: Any, y: Array) -> list[RowSource]:
+def sources_of(
+    models: Sequence[PrivateLinearRegression], X: Any, y: Array, weights: Array | None = None
+) -> list[RowSource]:
     """Return the rows as each model takes them: a feature map is the model's own."""
-    return [clone(model)._source(X, y) for model in models]
+    return [clone(model)._source(X, y, weights) for model in models]
 
 
 def check_rows(sources: Sequence[RowSource], bad_rows: BadRows) -> None:
@@ -49,27 +52,42 @@ def check_rows(sources: Sequence[RowSource], bad_rows: BadRows) -> None:
 
 
 def squared_errors(
-    models: Sequence[PrivateLinearRegression], X: Any, y: Array, interval: tuple[float, float]
+    models: Sequence[PrivateLinearRegression],
+    X: Any,
+    y: Array,
+    interval: tuple[float, float],
+    weights: Array | None = None,
+    largest: float | None = None,
 ) -> Statistic:
     """Return for each model the sum over rows of its clipped squared error, less one half, in squared ranges.
 
     One row moves each sum by at most one half, and all together by half the root of their number; the zero row, and to
-    each sum a row of which that model's features or the target are not finite, adds nothing.
+    each sum a row of which that model's features or the target are not finite, adds nothing. Where rows have weights,
+    each term is multiplied by its weight over the largest, and half the sum of these is one sum more.
     """
+    sources = sources_of(models, X, y, weights)
     sums = [
-        source.total(_sum_of_steps, model.coef_, float(model.intercept_), interval).values[0]
-        for model, source in zip(models, sources_of(models, X, y), strict=True)
+        source.total(_sum_of_steps, model.coef_, float(model.intercept_), interval, largest).values[0]
+        for model, source in zip(models, sources, strict=True)
     ]
-    sensitivity = math.isqrt(len(models) * (_STEPS // 2) ** 2 - 1) + 1  # the root, rounded up
+    if largest is not None:
+        sums.append(sources[0].total(_sum_of_weights, largest).values[0])
+    sensitivity = math.isqrt(len(sums) * (_STEPS // 2) ** 2 - 1) + 1  # the root, rounded up
     return Statistic(np.array(sums, dtype=np.int64), sensitivity, 1.0 / _STEPS)
 
 
 def _sum_of_steps(
-    features: Array, target: Array, coefficients: Array, intercept: float, interval: tuple[float, float]
+    features: Array,
+    target: Array,
+    coefficients: Array,
+    intercept: float,
+    interval: tuple[float, float],
+    largest: float | None,
 ) -> tuple[Array, ...]:
     """Sum rounded squared errors, each less one half, over one block."""
     low, high = interval
-    good = _good(features, target)
+    target, weights = apart(target)
+    good = finite_rows(features, target, weights)
     rows = np.ascontiguousarray(np.where(good[:, None], features, 0.0), dtype=np.float64)
     targets = np.clip(np.where(good, target, low), low, high)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -77,13 +95,25 @@ def _sum_of_steps(
         values = np.einsum("ij,j->i", rows, coefficients) + intercept
     predicted = np.clip(np.nan_to_num(values, nan=low), low, high)
     steps = np.rint(_STEPS * ((predicted - targets) / (high - low)) ** 2).astype(np.int64)
-    return (((np.minimum(steps, _STEPS) - _STEPS // 2) * good).sum(),)
+    terms = (np.minimum(steps, _STEPS) - _STEPS // 2) * good
+    if weights is not None and largest is not None:
+        terms = np.rint(terms * _shares(weights, good, largest)).astype(np.int64)
+    return (terms.sum(),)
+
+
+def _sum_of_weights(features: Array, target: Array, largest: float) -> tuple[Array, ...]:
+    """Sum half of each weight over the largest, rounded, over one block."""
+    target, weights = apart(target)
+    assert weights is not None
+    shares = _shares(weights, finite_rows(features, target, weights), largest)
+    return (np.rint(_STEPS // 2 * shares).astype(np.int64).sum(),)
+
+
+def _shares(weights: Array, good: Array, largest: float) -> Array:
+    """Return weights over the largest, to which they are clipped; zero for bad rows."""
+    return np.asarray(np.minimum(np.where(good, weights, 0.0), largest) / largest)
 
 
 def _count_bad(features: Array, target: Array) -> tuple[Array, ...]:
-    return ((~_good(features, target)).sum(),)
-
-
-def _good(features: Array, target: Array) -> Array:
-    """Return which rows are finite."""
-    return np.asarray(np.isfinite(features).all(axis=1) & np.isfinite(target))
+    target, weights = apart(target)
+    return ((~finite_rows(features, target, weights)).sum(),)

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..data import BoundedRows, RowSource
 from ..data.fixed_point import ONE, FixedPointSpan
-from ..data.rows import Arithmetic, BadRows, check_total
+from ..data.rows import Arithmetic, BadRows, check_total, finite_rows
 from ..data.source import Array
-from ..data.span import Span, count_between
+from ..data.span import Span, count_between, unscaled
+from ..data.weights import apart
 from ..statistics.statistic import Statistic, counted, of_units
 
 
@@ -54,14 +55,18 @@ def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
 
 
 def _value_counts(features: Array, target: Array, edges: tuple[Array, ...], by_norm: bool) -> tuple[Array, ...]:
-    good = np.isfinite(features).all(axis=1) & np.isfinite(target)
+    target, weights = apart(target)
+    good = finite_rows(features, target, weights)
+    bad = len(good) - int(good.sum())
+    if weights is not None:
+        good &= weights > 0.0  # a row of weight zero is a row of zeros
     rows = features[good]
     values = [_norms(rows) if by_norm else rows.T, target[None, good]]
     counts = [
         np.bincount(np.searchsorted(ends[1:-1], column, side="right"), minlength=len(ends) - 1)
         for column, ends in zip(itertools.chain(*values), edges, strict=True)
     ]
-    return np.concatenate(counts).astype(np.int64), np.array(len(good) - int(good.sum()))
+    return np.concatenate(counts).astype(np.int64), np.array(bad)
 
 
 def _norms(rows: Array) -> Array:
@@ -76,4 +81,7 @@ def _norm_counts(span: Span | FixedPointSpan, n_features: int, edges: Array) -> 
         norms = np.sqrt(np.einsum("ij,ij->i", features, features)) / ONE
     else:
         norms = np.sqrt(np.einsum("ij,ij->i", span.features, span.features)) * span.weight[:, 0]
-    return (count_between(norms[:, None], edges)[0].astype(np.int64),)
+    lines = norms[:, None]
+    if span.root is not None:
+        lines = unscaled(lines, span.root / ONE if isinstance(span, FixedPointSpan) else span.root)
+    return (count_between(lines, edges)[0].astype(np.int64),)

@@ -18,6 +18,7 @@ _SURE, _LIKELY = 3.0, 2.0  # standard deviations of noise
 _AT_END = 0.05  # distance of a mean from an end of its bounds, of which the half-width is 1
 _HARDLY = 0.04  # standard deviation of a column that hardly varies, in the same units
 _MANY_OTHERS = 0.02  # share of rows with none of the declared categories
+_LIGHT = 0.1  # mean weight over the largest, below which that is too large
 _UNITS = "such as a fraction for percent, or thousands"
 
 
@@ -57,7 +58,7 @@ def _largest_spread(transcript: Mapping[str, Array]) -> Array:
     noise = float(transcript["gram_noise"][0]) * np.square(arms).sum(axis=0)
     # About the mean, whose coordinate is the constant, the last one.
     own = np.diag(gram) - gram[:, -1] ** 2 / max(gram[-1, -1], np.finfo(float).tiny)
-    return np.asarray(np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["used"][0]))
+    return np.asarray(np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["mass"][0]))
 
 
 def advice_on_means(
@@ -83,6 +84,27 @@ def advice_on_means(
                     name, float(means.spread[i]), ends
                 )
     return tuple(said)
+
+
+def advice_on_weights(transcript: Mapping[str, Array], row_map: RowMap) -> tuple[str, ...]:
+    """Return what the released mean weight says of the largest one that was declared."""
+    if row_map.max_weight is None or "mass" not in transcript:
+        return ()
+    mass, used, noise = (float(transcript[name][0]) for name in ("mass", "used", "mean_noise"))
+    share, unsure = mass / used, _LIKELY * noise
+    largest = f"max_weight={row_map.max_weight:g}"
+    if share > 1.0 - _AT_END and unsure < _AT_END:
+        return (
+            f"nearly all weights are {largest} or above it, and were clipped to it: they have another unit than "
+            "max_weight, or hardly vary, so that weights could be left out.",
+        )
+    if share * (1.0 + unsure) < _LIGHT:
+        return (
+            f"the mean weight is about {share * row_map.max_weight:.2g}, a small part of {largest}: the fit has the "
+            f"noise of about {share:.0%} of the rows. If public knowledge allows, declare a smaller max_weight; the "
+            "few weights above it are clipped.",
+        )
+    return ()
 
 
 class _Shares:

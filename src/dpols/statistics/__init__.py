@@ -17,6 +17,7 @@ from .sums import (
     norm_clipped_gradient,
     residual_sums,
     totals,
+    totals_sensitivity,
 )
 from .whitened import (
     WhitenedRows,
@@ -51,6 +52,7 @@ __all__ = [
     "score_gram",
     "sloped_gram",
     "totals",
+    "totals_sensitivity",
     "unit_score_gram",
     "whiten",
     "whitened_gradient",

@@ -107,11 +107,18 @@ def totals(rows: BoundedRows) -> Statistic:
     """Return twice the sum of targets, then the number of rows that are not zero, and the sums of y^2, |x|^2 and x.
 
     One row moves the first by at most 2, each of the next three by at most 1, and the last by a vector of norm at most
-    1: all together by at most the root of 8. The shape is (4 + d,), for all trials.
+    1: all together by at most the root of 8. The shape is (4 + d,), for all trials. Where rows have weights, all sums
+    but the number of rows are weighted, and the sum of weights over the largest comes last: together with it, one row
+    moves them by at most 3.
     """
     sums = _statistic(rows.total(call, "totals"), sensitivity=1.0)
-    root = math.ceil(math.sqrt(8.0) * SQUARE) if sums.exact else math.sqrt(8.0)
-    return Statistic(sums.value, root, sums.step)
+    most = totals_sensitivity(rows)
+    return Statistic(sums.value, math.ceil(most * SQUARE) if sums.exact else most, sums.step)
+
+
+def totals_sensitivity(rows: BoundedRows) -> float:
+    """Return by how much one row can move the totals."""
+    return math.sqrt(8.0) if rows.row_map.max_weight is None else 3.0
 
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:

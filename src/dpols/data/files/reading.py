@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from ...errors import BoundsError, DataError, DataTypeError
 from ..arrow import pyarrow
+from ..columns import feature_names
 from ..engines import SumTasks, task_engine
 from ..source import Block, Kernel, Total, add_up
 from ..threads import map_blocks
@@ -42,6 +43,8 @@ class FileSource:
         What sums over the tasks on workers elsewhere; None for the threads of this process.
     watch : Watch or None
         What is told how far a pass has come.
+    weights : str or None
+        Name of the column of weights, where rows have any.
     """
 
     path: str
@@ -52,6 +55,7 @@ class FileSource:
     text_columns: tuple[str, ...] = field(default=(), repr=False)
     engine: SumTasks | None = field(default=None, repr=False, compare=False)
     watch: Watch | None = field(default=None, repr=False, compare=False)
+    weights: str | None = field(default=None, repr=False)
 
     @property
     def n_features(self) -> int:
@@ -94,16 +98,22 @@ class FileSource:
         if unknown:
             raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
         tasks = (replace(task, features=tuple(raw), make=make, text=tuple(text)) for task in self.tasks)
-        made = FileSource(self.path, tuple(columns), self.target, tuple(tasks), engine=self.engine, watch=self.watch)
+        made = replace(self, columns=tuple(columns), tasks=tuple(tasks), not_numbers=None, text_columns=())
         made.check()
         return made
 
     def selected(self, columns: Sequence[str]) -> "FileSource":
         """Return the same rows with some of their columns."""
-        wanted = [*columns, *([] if self.target is None else [self.target])]
+        wanted = [*columns, *(name for name in (self.target, self.weights) if name is not None)]
         tasks = tuple(replace(task, features=tuple(columns)) for task in self.tasks)
         wrong = [name for name in self.text_columns if name in wanted]
         return replace(self, columns=tuple(columns), tasks=tasks, not_numbers=self.not_numbers if wrong else None)
+
+    def weighted(self, name: str) -> "FileSource":
+        """Return the same rows with one of their columns as their weights."""
+        features = tuple(feature_names([*self.columns, *([self.target] if self.target else [])], self.target, name))
+        tasks = tuple(replace(task, features=features, weights=name) for task in self.tasks)
+        return replace(self, columns=features, tasks=tasks, weights=name)
 
     def blocks(self) -> Iterator[Block]:
         """Yield features and target of all rows in their order, in blocks of at most 64k."""

@@ -53,14 +53,14 @@ class FileTask:
     constants: tuple[tuple[str, str], ...] = ()  # columns that the names of folders give
     make: Callable[[Any], Block] | None = None  # makes a block of a table with these columns; by default they are it
     text: tuple[str, ...] = ()  # columns that need not hold numbers
+    weights: str | None = None  # the column of weights, where rows have any
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns that are read from the file, the target last."""
+        """Names of the columns that are read from the file, the target and then the weights last."""
         constants = dict(self.constants)
-        return [
-            name for name in (*self.features, *([] if self.target is None else [self.target])) if name not in constants
-        ]
+        more = (name for name in (self.target, self.weights) if name is not None)
+        return [name for name in (*self.features, *more) if name not in constants]
 
 
 def runs_of(counts: Sequence[int], n_columns: int) -> Iterator[Part]:

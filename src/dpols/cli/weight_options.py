@@ -1,0 +1,53 @@
+"""The weights of ``dpols fit``: which column holds them, and the largest one, by options or by the bounds file."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..data.files import Dialect
+from ..errors import BoundsError, ParameterError
+from ..feature_map.toml import declared_weight
+from .found_bounds import columns_with
+
+
+@dataclass(frozen=True)
+class WeightColumn:
+    """The column of weights, and the largest weight that a row may have."""
+
+    name: str
+    largest: float
+
+
+def weight_column(
+    data: Path, weight: str | None, max_weight: float | None, bounds: Path | None, dialect: Dialect
+) -> WeightColumn | None:
+    """Return what options and the bounds file say of weights, None where they say nothing."""
+    name, largest = _in_file(bounds)
+    for option, given, declared in (("--weight", weight, name), ("--max-weight", max_weight, largest)):
+        if given is not None and declared not in (None, given):
+            raise ParameterError(
+                f"{option} {given!r} contradicts {declared!r} of [weight] in {str(bounds)!r}; leave out one of them."
+            )
+    name, largest = weight if name is None else name, max_weight if largest is None else largest
+    if name is None and largest is None:
+        return None
+    if name is None:
+        raise ParameterError("--max-weight goes with --weight, the column that holds the weights of rows.")
+    if largest is None:
+        raise ParameterError(
+            f"--max-weight is missing: say from public knowledge how large a weight in {name!r} can be. Larger ones "
+            "are clipped, and the noise grows with it."
+        )
+    columns_with(name, data, "--weight", dialect)
+    return WeightColumn(name, largest)
+
+
+def _in_file(bounds: Path | None) -> tuple[str | None, float | None]:
+    if bounds is None or bounds.suffix.lower() == ".csv":
+        return None, None
+    try:
+        return declared_weight(tomllib.loads(bounds.read_text(encoding="utf-8")))
+    except BoundsError as error:
+        raise BoundsError(f"bounds file {str(bounds)!r}: {error}") from None
+    except (ValueError, RecursionError):  # which reading the bounds explains
+        return None, None
