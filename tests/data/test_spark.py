@@ -22,6 +22,7 @@ from engine_rows import (
     table,
 )
 
+from dpols import Bounds, PrivateLinearRegression
 from dpols.data import BoundedRows, open_rows, spark_source
 from dpols.data.files import read
 from dpols.data.partitions import count_only
@@ -240,3 +241,14 @@ def test_a_table_without_rows_is_refused(spark):
 def test_a_session_must_be_one(tmp_path):
     with pytest.raises(ParameterError, match="spark='there' must be"):
         read(tmp_path, target="y", spark="there")
+
+
+def test_weights_in_a_column_of_a_spark_table_give_the_result_of_the_same_rows_in_memory(spark):
+    frame = table().astype(float)
+    bounds = Bounds(features={"a": (-1.0, 1.0), "d": (-2.0, 0.5)}, target=(-1.0, 3.0))
+    chosen = PrivateLinearRegression(2.0, 1e-6, bounds, max_weight=20.0, random_state=3)
+    expected = chosen.fit(frame, "y", sample_weight="b").coef_.tobytes()
+    rows = spark.createDataFrame(frame).repartition(3)
+    assert chosen.fit(rows, "y", sample_weight="b").coef_.tobytes() == expected
+    with pytest.raises(DataError, match="sample_weight must be the name of a column"):
+        chosen.fit(rows, "y", sample_weight=np.ones(N_ROWS))
