@@ -124,7 +124,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
-            "bad_rows='zero' to count each of them as a row of zeros. A weight below 0 counts as bad, too."
+            "bad_rows='zero' to count each of them as a row of zeros. A negative weight counts as bad, too."
         )
 
 
