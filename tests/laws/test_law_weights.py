@@ -22,6 +22,7 @@ from dpols.statistics import (
     mean_gradient,
     mean_gradient_and_counts,
     norm_clipped_gradient,
+    residual_sums,
     score_counts,
     score_gram,
     sloped_gram,
@@ -61,6 +62,7 @@ def statistics(rows):
         "gram with target": gram_with_target(rows),
         "gradient": clipped_gradient(rows, theta, residual_bound=0.3),
         "squares": clipped_squares(rows, theta, residual_bound=0.3),
+        "residuals": residual_sums(rows, theta, residual_bound=np.array([0.3]), edges=EDGES - 0.3),
         "norm-clipped": norm_clipped_gradient(rows, theta, norm_bound=0.2),
         "totals": totals(rows),
         "whitened gram": whitened_gram(white, limit=LIMIT),
@@ -104,7 +106,17 @@ def test_what_a_weighted_row_adds_depends_on_that_row_alone(fit_intercept):
     order = np.random.default_rng(1).permutation(np.arange(1, len(y)))
     one = statistics(weighted(X[:1], y[:1], weights[:1], **how))
     others = statistics(weighted(np.asfortranarray(X[order]), y[order], weights[order], **how))
-    for name in ("gram", "gram with target", "gradient", "squares", "norm-clipped", "totals", "lengths", "scores"):
+    for name in (
+        "gram",
+        "gram with target",
+        "gradient",
+        "squares",
+        "residuals",
+        "norm-clipped",
+        "totals",
+        "lengths",
+        "scores",
+    ):
         np.testing.assert_array_equal(whole[name].value, one[name].value + others[name].value, err_msg=name)
 
 

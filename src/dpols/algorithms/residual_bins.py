@@ -29,7 +29,7 @@ class FittedSpread:
 def fitted_spread(gram: Array, point: Array, known: Totals, theta: Array) -> FittedSpread:
     """Return mean and spread of x'theta from released means, and from the Gram matrix of rows about its start."""
     mean = (known.noisy_features * theta).sum(axis=1)
-    square = np.einsum("ti,tij,tj->t", point, gram, point) / known.used
+    square = np.einsum("ti,tij,tj->t", point, gram, point) / known.mass
     away = mean - known.target  # the start predicts the mean target
     return FittedSpread(mean, np.sqrt(np.maximum(square - np.square(away), _LEAST**2)))
 

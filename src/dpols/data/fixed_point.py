@@ -90,10 +90,12 @@ class FixedPointSpan:
     def residual_sums(self, theta: Array, exponent: Array, residual_bound: Array, edges: Array) -> tuple[Array, ...]:
         """Return for each bin of fitted values the number of rows and the sum of clipped residuals, both in 2^20ths.
 
-        Fitted values are exact products, so that the bin of a row depends on that row alone.
+        Fitted values are exact products, so that the bin of a row depends on that row alone. Rows count as they were
+        before they were multiplied by the roots of weights.
         """
-        fitted = self._predictors(theta, exponent)
-        steps = _in_steps((self.target / ONE)[:, None] - fitted, residual_bound)
+        fitted, target = self._unscaled_predictors(theta, exponent), (self.target / ONE)[:, None]
+        target = target if self.root is None else unscaled(target, self.root / ONE)
+        steps = _in_steps(target - fitted, residual_bound)
         return to_limbs(binned_sums(fitted, steps, np.any(self.rows != 0.0, axis=1), edges, one=ONE))
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:

@@ -95,10 +95,12 @@ class Span:
     def residual_sums(self, theta: Array, residual_bound: Array, edges: Array) -> tuple[Array]:
         """Return for each bin of fitted values the number of rows and the sum of clipped residuals, over the bound.
 
-        A bin is from a rising edge to the next, and edges have shape (edges, trials). Zero rows are in none.
+        A bin is from a rising edge to the next, and edges have shape (edges, trials). Zero rows are in none. Rows count
+        as they were before they were multiplied by the roots of weights.
         """
-        fitted = self.dot(theta)
-        residuals = np.clip((self.target[:, None] - fitted) / residual_bound, -1.0, 1.0)
+        fitted, target = self.predictors(theta), self.target[:, None]
+        target = target if self.root is None else unscaled(target, self.root)
+        residuals = np.clip((target - fitted) / residual_bound, -1.0, 1.0)
         return (binned_sums(fitted, residuals, self.squared_norms() > 0.0, edges),)
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> Array:
