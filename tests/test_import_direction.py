@@ -79,6 +79,7 @@ ALLOWED: dict[str, set[str]] = {
     "verification": {
         "algorithms",
         "errors",
+        "feature_map",
         "fitting",
         "inference",
         "ledger",

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from .algorithms import ALGORITHMS, GENERALISED
 from .errors import ModelFileError
+from .feature_map import FeatureMap
 from .fitting.describing import estimates_of
 from .inference import Inference
 from .ledger import BudgetLedger, Entry
@@ -71,6 +72,7 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
     return (
         Finding("checksum of the file", intact, detail),
         _coefficients(content),
+        _columns(content),
         *_intervals(content),
         *_ranges(content),
         *findings,
@@ -89,8 +91,11 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
     findings = [_fields(report, data), *_cost(report)]
     if ledger is not None:
         findings.append(_charged(report, digest_of(data), ledger))
-    detail = report.alarm or "yes: no seed, no bounds read from the data, and no step seen that voids it"
-    return (*findings, Finding("private as configured", report.private, detail, about="privacy"))
+    # Another version may know reasons that this one does not.
+    private = report.private and data.get("private") is True
+    seen = "yes: no seed, no bounds read from the data, and no step seen that voids it"
+    detail = report.alarm or (seen if private else "the report says that it is not")
+    return (*findings, Finding("private as configured", private, detail, about="privacy"))
 
 
 def _text(path: str | os.PathLike[str]) -> str:
@@ -213,6 +218,27 @@ def _coefficients(content: dict[str, Any]) -> Finding:
     # Without an intercept the report lists one coefficient less.
     same = model[: len(listed)] == listed and not any(model[len(listed) :])
     return Finding("coefficients", same, "those of the report" if same else "differ from those of the report")
+
+
+def _columns(content: dict[str, Any]) -> Finding:
+    """Compare which columns a model multiplies by its coefficients, and their ranges, with what its report says."""
+    try:
+        given, names = content["feature_map"], content["feature_names"]
+        feature_map = None if given is None else FeatureMap.from_dict(given)
+        if feature_map is not None:
+            names = list(feature_map.names)
+        elif names is None:
+            names = [f"x{place}" for place in range(len(content["coef"]))]
+        listed = [line["name"] for line in content["report"]["coefficients"]][: len(content["coef"])]
+        stated = [tuple(line) for line in content["report"]["bounds"]]
+        low, high = content["target_range"]
+        target = next(text for name, text in reversed(stated) if name == "target")
+        same = names == listed and str(target).endswith(f"[{low:g}, {high:g}]")
+    except (KeyError, StopIteration, TypeError, ValueError):
+        raise ModelFileError("the model file lacks a part of its columns or of their ranges.") from None
+    if feature_map is not None:
+        same = same and set(feature_map.describe()) <= set(stated)
+    return Finding("columns and ranges", same, "those of the report" if same else "differ from those of the report")
 
 
 def _intervals(content: dict[str, Any]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols import Bounds, BudgetLedger, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.errors import ModelFileError
 from dpols.report.basis import digest_of
 from dpols.storage.model_file import write_model
@@ -118,6 +118,52 @@ def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
     content["coef"][0] += 1e-9
     write_model(path, content)
     assert problems(verify_file(path)) == ["coefficients"]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.update(feature_names=["weight", "age"]),
+        lambda content: content.update(feature_names=None),
+        lambda content: content.update(target_range=[0.0, 2.0]),
+        lambda content: content["report"].update(bounds=[["target", "[0, 2]"]], n_features=3),
+    ],
+    ids=["swapped", "without names", "another range", "another range in the report"],
+)
+def test_columns_of_a_model_are_those_of_its_report(change, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    table = pd.DataFrame({"age": np.linspace(0, 1, 3000), "weight": np.linspace(1, 0, 3000)})
+    bounds = Bounds(features={"age": (0, 1), "weight": (0, 1)}, target=(0, 1))
+    PrivateLinearRegression(1.0, 1e-6, bounds).fit(table, table["age"]).save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    change(content)
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["columns and ranges"]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda columns: columns["age"].update(high=2.0),
+        lambda columns: columns["town"].update(categories=["south", "north"]),
+        lambda columns: columns["town"].update(categories=["north", "west"]),
+    ],
+    ids=["a wider range", "categories in another order", "another category"],
+)
+def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    table = pd.DataFrame({"age": np.linspace(0, 1, 3000), "town": ["north", "south"] * 1500})
+    columns = {"age": NumericColumn(0, 1), "town": CategoricalColumn(["north", "south"])}
+    feature_map = FeatureMap(columns, target=(0, 1))
+    PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map).fit(table, table["age"]).save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    change(content["feature_map"]["columns"])
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["columns and ranges"]
 
 
 def test_intervals_of_a_model_are_those_of_its_report(tmp_path):
@@ -306,6 +352,26 @@ def test_the_command_does_not_say_ok_of_a_fit_that_is_not_private(case, dpols):
     assert worse.code == 1
     assert worse.out.splitlines()[-1].startswith("NOT OK")
     assert "not private as configured, either" in worse.out
+
+
+@pytest.mark.extras
+def test_what_another_version_wrote_is_neither_right_nor_wrong(dpols, report):
+    pytest.importorskip("typer")
+    other = {**report, "versions": [["dpols", "7.0.0"]], "title": "A title of later days"}
+    Path("report.json").write_text(json.dumps(other))
+    done = dpols("verify", "report.json")
+    assert done.code == 4
+    assert done.out.splitlines()[-1].startswith(
+        "CANNOT BE CHECKED: by its own word another version of dpols wrote this"
+    )
+    answer = json.loads(dpols("verify", "report.json", "--json").out)
+    assert (answer["ok"], answer["accounting_holds"], answer["private"]) == (False, True, True)
+    assert answer["all_checked"] is False
+    # What can be checked in any version still is.
+    Path("report.json").write_text(json.dumps({**other, "spent_epsilon": 0.1}))
+    assert dpols("verify", "report.json").code == 1
+    Path("report.json").write_text(json.dumps({**other, "later_field": [], "private": False}))
+    assert dpols("verify", "report.json").code == 3
 
 
 @pytest.mark.extras
