@@ -26,10 +26,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 ALPHA = 0.05
 _QUANTILE = 1.959963984540054
-BATCH_RUNS = 100
-COMPARED = 200  # runs of a group that are fitted without inference, too
+BATCHES = 40  # of a group, so that a run that is stopped has about as much of each
+COMPARED = 50  # runs of a group that are fitted without inference, too
 SEED = 3  # not one of the simulations by which the constants of inference were chosen
-_BATCH_VALUES = 60_000_000  # of a batch's data; more go in shorter batches, so that little is lost when a run stops
 
 DESIGNS: dict[str, Design | TablePopulation] = {**MADE_UP, **{table.name: table for table in TABLES}}
 
@@ -46,7 +45,7 @@ class Group:
 
     def batches(self, seed: int = SEED) -> "Iterator[Batch]":
         """Divide the runs."""
-        size = min(BATCH_RUNS, max(5, _BATCH_VALUES // (self.n_rows * (self.n_features + 1))))
+        size = max(5, -(-self.runs // BATCHES))
         for first in range(0, self.runs, size):
             yield Batch(self, first, min(size, self.runs - first), seed)
 
