@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     "sketching": {"data", "errors", "ledger", "linalg", "mechanisms", "privacy", "randomness", "report", "statistics"},
     "side_releases": {"algorithms", "data", "errors", "mechanisms", "privacy", "randomness", "statistics"},
     "audit": {"algorithms", "data", "errors", "exact", "linalg", "mechanisms", "privacy", "randomness", "statistics"},
-    "inference": {"algorithms", "data", "errors", "linalg", "pages", "randomness", "report", "storage"},
+    "inference": {"algorithms", "data", "errors", "linalg", "pages", "privacy", "randomness", "report", "storage"},
     "planning": {
         "algorithms",
         "data",

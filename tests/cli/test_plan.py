@@ -130,6 +130,9 @@ def test_a_bounds_file_with_categories(dpols, csv, tmp_path):
         (("--rows", 100, "--features", 2, "--want-share", 0.5), "--want-share goes with"),
         (("--rows", 100, "--features", 2, "--report", "a.txt"), "must end in .html"),
         (("--rows", 100, "--features", 2, "--target", "pay"), "--target"),
+        (("--rows", 100, "--formula", "y ~ x"), "--formula needs a --bounds file"),
+        (("--rows", 100, "--features", 2, "--unit", "who"), "--unit needs --max-rows-per-unit"),
+        (("--rows", 20, "--features", 2, "--max-rows-per-unit", 5), "at least 6 units of 5 rows"),
     ],
 )
 def test_mistakes_are_named(dpols, arguments, message):
@@ -143,3 +146,21 @@ def test_a_public_table_needs_its_columns(dpols, csv):
     assert "--target is required" in dpols(*common).err
     assert "no column 'wage'" in dpols(*common, "--target", "wage").err
     assert "'city'" in dpols(*common, "--target", "pay").err
+
+
+def test_a_formula_and_units(dpols, tmp_path):
+    (tmp_path / "c.toml").write_text(
+        '[target]\nname = "pay"\nlow = 0\nhigh = 100\n[features.age]\nlow = 18\nhigh = 90\n'
+        '[features.city]\ncategories = ["a", "b", "c"]\n'
+    )
+    common = ("plan", "--rows", 5000, "--bounds", tmp_path / "c.toml", "--epsilon", 3, "--methods", "whitened", *FEW)
+    found = json.loads(dpols(*common, "--formula", "pay ~ I((age - 50)**2) + age*city", "--json").out)
+    assert found["n_features"] == 6
+    without = json.loads(dpols(*common, "--formula", "pay ~ 0 + age", "--json").out)
+    assert without["n_features"] == 1
+    assert "no intercept" in without["assumed"]
+    units = json.loads(dpols(*common, "--unit", "person", "--max-rows-per-unit", 20, "--json").out)
+    rows = json.loads(dpols(*common, "--json").out)
+    assert "each unit has 20 rows, which are alike" in units["assumed"]
+    assert units["rows"][0]["excess_risk"] > 10.0 * rows["rows"][0]["excess_risk"]
+    assert "'wage'" in dpols(*common, "--formula", "pay ~ wage").err

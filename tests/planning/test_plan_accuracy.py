@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,6 +157,25 @@ def test_the_recommendation_is_the_smallest_epsilon_close_to_least_squares(value
     rows += [row("b", e, value) for e, value in zip(epsilons, values, strict=True)]
     advice = AccuracyPlan(tuple(rows), 1000, 3, "", 0.5, 2).recommendation
     assert advice.epsilon == epsilon
+    assert text in advice.reason
+
+
+@pytest.mark.parametrize(
+    ("shares", "epsilon", "text"),
+    [
+        ((0.0, 0.95, 1.0), 0.3, "epsilon = 0.3 with b is the smallest tried whose expected R^2"),
+        ((0.0, 0.2, 1.0), 1.0, "epsilon = 1 with b is the smallest tried at which 90% of slopes have an interval."),
+        ((0.0, 0.2, 1.0), 1.0, "At epsilon = 0.3, 20% of slopes would have an interval; without intervals it is"),
+        ((0.0, 0.0, 0.5), 0.3, "no epsilon up to 1 gives 90% of them one: for intervals use more rows"),
+    ],
+)
+def test_the_recommendation_is_an_epsilon_at_which_intervals_exist_if_they_are_asked_for(shares, epsilon, text):
+    rows = [
+        replace(row("b", e, value), interval_share=share)
+        for e, value, share in zip((0.1, 0.3, 1.0), (0.1, 0.48, 0.49), shares, strict=True)
+    ]
+    advice = AccuracyPlan((*rows, replace(row("a", 0.3, 0.2), interval_share=0.0)), 1000, 3, "", 0.5, 2).recommendation
+    assert (advice.method, advice.epsilon) == ("b", epsilon)
     assert text in advice.reason
 
 

@@ -43,8 +43,9 @@ def evaluate(
     """
     batches = [batch for group in groups for batch in group.batches(seed)]
     done = _read(journal) if journal is not None else {}
-    # All cells grow at the same rate, so that a run that is stopped has something to say of each.
-    missing = sorted((b for b in batches if _key(b) not in done), key=lambda b: b.first / b.group.runs)
+    # All cells grow at the same rate, the quick ones first, so that a run that is stopped has something to say of most.
+    missing = [batch for batch in batches if _key(batch) not in done]
+    missing.sort(key=lambda batch: (batch.first / batch.group.runs, batch.group.cost * batch.count))
     for batch in batches:
         if _key(batch) in done:
             progress(batch.group.design, batch.group.cost * batch.count)

@@ -16,6 +16,7 @@ from . import options as given
 from .bounds_file import plain_bounds, read_feature_map
 from .console import out, print_json, print_table
 from .console import progress as watched
+from .declared_table import by_formula
 from .output import check_output, write_text
 from .tables import read_columns
 
@@ -50,6 +51,15 @@ def plan(
         typer.Option(metavar="FILE", help="PUBLIC table to resample in place of made-up rows: never the private data."),
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the public table's target.")] = None,
+    formula: Annotated[
+        str | None, typer.Option(help="Formula of the fit, as dpols fit takes it; goes with --bounds.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Column that says to whom a row belongs; goes with --max-rows-per-unit.")
+    ] = None,
+    max_rows_per_unit: Annotated[
+        int | None, typer.Option(min=1, help="Rows of each unit that the fit uses at most.")
+    ] = None,
     methods: Annotated[
         str | None, typer.Option(metavar="A,B", help="Methods to compare; whitened,ihm,adassp,dp-gd unless given.")
     ] = None,
@@ -86,9 +96,10 @@ def plan(
         "bounds_slack": bounds_slack,
         "fit_intercept": not no_intercept,
         "neighbours": neighbours,
+        "max_rows_per_unit": _rows_per_unit(unit, max_rows_per_unit),
         "trials": trials,
         "seed": seed,
-        **_table_and_bounds(public_table, target, bounds),
+        **_table_and_bounds(public_table, target, bounds, formula, fit_intercept=not no_intercept),
     }
     epsilons = None if epsilon is None else tuple(given.numbers("--epsilon", epsilon))
     names = None if methods is None else given.split_list("--methods", methods)
@@ -201,11 +212,24 @@ def _answer(
         return required_rows(epsilon=epsilons[0], progress=show, **asked)
 
 
-def _table_and_bounds(public_table: Path | None, target: str | None, bounds: Path | None) -> "Assumptions":
+def _rows_per_unit(unit: str | None, max_rows_per_unit: int | None) -> int:
+    if unit is not None and max_rows_per_unit is None:
+        raise ParameterError("--unit needs --max-rows-per-unit: how many rows of each unit the fit uses at most.")
+    return 1 if max_rows_per_unit is None else max_rows_per_unit
+
+
+def _table_and_bounds(
+    public_table: Path | None, target: str | None, bounds: Path | None, formula: str | None, *, fit_intercept: bool
+) -> "Assumptions":
     """Read the files that are given; columns of the table that bounds leave out are left out."""
     found: Assumptions = {}
     names, declared = None, None
-    if bounds is not None:
+    if formula is not None:
+        if bounds is None:
+            raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
+        target, declared, intercept = by_formula(formula, bounds, target, fit_intercept)
+        found["fit_intercept"], found["bounds"], names = intercept, declared, list(declared.raw_columns)
+    elif bounds is not None:
         declared = read_feature_map(bounds, target)
         found["bounds"], names = plain_bounds(declared) or declared, list(declared.raw_columns)
     if public_table is None:
@@ -234,6 +258,7 @@ _OPTIONS = {
     "bounds_slack": "--bounds-slack",
     "r_squared": "--r-squared",
     "public_table": "--public-table",
+    "max_rows_per_unit": "--max-rows-per-unit",
     "d": "--features",
     "n": "--rows",
     "methods?": "--methods",

@@ -5,10 +5,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
+from ..algorithms.whitened_inference import InferencePlan
 from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
-from ..errors import ArithmeticWarning, BudgetExceeded, CalibrationError, ParameterError, WeakGuaranteeWarning
+from ..errors import (
+    ArithmeticWarning,
+    BudgetExceeded,
+    CalibrationError,
+    InferenceWarning,
+    ParameterError,
+    WeakGuaranteeWarning,
+)
+from ..inference.outlook import outlook_of
 from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
 from ..privacy.cautions import cautions_on
 from ..privacy.certificate import certify
@@ -77,7 +86,18 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     )
     if arithmetic == "exact" and not isinstance(prepared.plan, StagedPlan):
         certify(prepared.releases, budget, relation=relation)  # and again of what was recorded
+    _warn_of_hidden_intervals(prepared)
     return prepared
+
+
+def _warn_of_hidden_intervals(prepared: Prepared) -> None:
+    """Say before anything is spent that a fit will probably print no interval, by public numbers alone."""
+    if not isinstance(prepared.plan, InferencePlan):
+        return
+    epsilon, per_unit = prepared.budget.epsilon, prepared.request.rows_per_unit
+    outlook = outlook_of(prepared.plan, epsilon=epsilon, rows_per_unit=per_unit)
+    if outlook.level == "none":
+        warn_user(outlook.words, InferenceWarning)
 
 
 def _feature_names(request: Request, source: RowSource) -> list[str]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..algorithms import linear_algorithm
 from ..errors import DpolsError, ParameterError
+from .page import share_in_words
 from .question import Assumptions, Progress, Question
 from .samples import Sample
-from .simulation import PlannedRow
+from .simulation import INTERVAL_SHARE, PlannedRow
 
 METHODS = ("whitened", "ihm", "adassp", "dp-gd")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -54,7 +55,10 @@ class AccuracyPlan:
 
     @property
     def recommendation(self) -> Recommendation:
-        """The smallest epsilon at which some method comes close to least squares, with the best method there."""
+        """The smallest epsilon at which some method comes close to least squares, with the best method there.
+
+        Where intervals were simulated, most slopes must have one, too.
+        """
         best = [max((r for r in self.rows if r.epsilon == e), key=lambda r: r.r_squared) for e in self.epsilons]
         wanted = CLOSE * self.nonprivate_r_squared
         top = max(best, key=lambda row: row.r_squared)
@@ -64,15 +68,7 @@ class AccuracyPlan:
             )
         for row, below in zip(best, (None, *best), strict=False):
             if row.r_squared >= wanted:
-                reason = (
-                    f"epsilon = {row.epsilon:g} with {row.method} is the smallest tried whose expected R^2, "
-                    f"{row.r_squared:.3f}, is within 5% of the {self.nonprivate_r_squared:.3f} without privacy. "
-                )
-                if below is None:
-                    reason += "Smaller ones, which were not tried, may do."
-                else:
-                    reason += f"epsilon = {below.epsilon:g} gives {max(below.r_squared, 0.0):.3f} at best."
-                return Recommendation(row.method, row.epsilon, reason)
+                return self._with_intervals(row, self._close(row, below))
         remedy = "use more rows, tighter bounds or fewer features"
         if top.r_squared <= 0.0:
             reason = f"no epsilon up to {self.epsilons[-1]:g} helps; a constant predicts as well: {remedy}."
@@ -82,6 +78,40 @@ class AccuracyPlan:
             f"without privacy; {top.method} at epsilon = {top.epsilon:g} reaches {top.r_squared:.3f}: {remedy}."
         )
         return Recommendation(top.method, None, reason)
+
+    def _close(self, row: PlannedRow, below: PlannedRow | None) -> str:
+        reason = (
+            f"epsilon = {row.epsilon:g} with {row.method} is the smallest tried whose expected R^2, "
+            f"{row.r_squared:.3f}, is within 5% of the {self.nonprivate_r_squared:.3f} without privacy. "
+        )
+        if below is None:
+            return reason + "Smaller ones, which were not tried, may do."
+        return reason + f"epsilon = {below.epsilon:g} gives {max(below.r_squared, 0.0):.3f} at best."
+
+    def _with_intervals(self, close: PlannedRow, reason: str) -> Recommendation:
+        """Recommend an epsilon at which slopes have intervals, too, if these were asked for."""
+        asked = [row for row in self.rows if row.interval_share is not None and row.epsilon >= close.epsilon]
+        here = max((row.interval_share or 0.0 for row in asked if row.epsilon == close.epsilon), default=None)
+        if here is None or here >= INTERVAL_SHARE:
+            return Recommendation(close.method, close.epsilon, reason)
+        lacking = f"At epsilon = {close.epsilon:g}, {share_in_words(here)} of slopes would have an interval"
+        wanted = CLOSE * self.nonprivate_r_squared
+        enough = [row for row in asked if (row.interval_share or 0.0) >= INTERVAL_SHARE and row.r_squared >= wanted]
+        if not enough:
+            return Recommendation(
+                close.method,
+                close.epsilon,
+                f"{reason} {lacking}, and no epsilon up to {self.epsilons[-1]:g} gives {INTERVAL_SHARE:.0%} of them "
+                "one: for intervals use more rows, tighter bounds or fewer features.",
+            )
+        first = min(enough, key=lambda row: row.epsilon)
+        return Recommendation(
+            first.method,
+            first.epsilon,
+            f"epsilon = {first.epsilon:g} with {first.method} is the smallest tried at which {INTERVAL_SHARE:.0%} of "
+            f"slopes have an interval. {lacking}; without intervals it is enough: its expected R^2, "
+            f"{close.r_squared:.3f}, is within 5% of the {self.nonprivate_r_squared:.3f} without privacy.",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -154,6 +184,9 @@ def plan_accuracy(
         is to be protected, nor a part of it.
     neighbours : "zero-out" or "replace-one", default="zero-out"
         As in a fit.
+    max_rows_per_unit : int, default=1
+        How many rows of one unit, such as a patient, a fit with ``unit=`` uses at most. Rows of a unit are taken to be
+        alike, which is the least that they can say.
     trials, seed : int, default=40 and 0
         Simulated fits for each row, and what determines them.
 

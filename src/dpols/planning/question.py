@@ -1,7 +1,7 @@
 """What is simulated, whatever the epsilon and the number of rows: the table that is assumed, and how often."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from ..data import Bounds
@@ -33,6 +33,7 @@ class Assumptions(TypedDict, total=False):
     public_table: Any
     target: Any
     neighbours: str
+    max_rows_per_unit: int
     trials: int
     seed: int
 
@@ -46,6 +47,7 @@ class Question:
     relation: Neighbours
     trials: int
     seed: int
+    rows_per_unit: int = 1
 
     @classmethod
     def of(
@@ -61,6 +63,7 @@ class Question:
         public_table: Any = None,
         target: Any = None,
         neighbours: str = "zero-out",
+        max_rows_per_unit: int = 1,
         trials: int = TRIALS,
         seed: int = 0,
     ) -> "Question":
@@ -86,13 +89,16 @@ class Question:
             value = 0.5 if r_squared is None else r_squared
             given = whole("d", d), value, condition, bounds_slack, bounds, fit_intercept
             table = Shape(*given) if feature_map is None else MappedShape(*given, feature_map=feature_map)
-        return cls(table, delta, Neighbours(neighbours), whole("trials", trials, 2), whole("seed", seed, 0))
+        per_unit = whole("max_rows_per_unit", max_rows_per_unit)
+        return cls(table, delta, Neighbours(neighbours), whole("trials", trials, 2), whole("seed", seed, 0), per_unit)
 
     @property
     def assumed(self) -> str:
         """Say in a line what the simulated rows are."""
         table = self.table
         intercept = "" if table.fit_intercept else ", no intercept"
+        if self.rows_per_unit > 1:
+            intercept += f"; each unit has {self.rows_per_unit} rows, which are alike"
         if table.bounds is not None and table.bounds.origin == "data":
             intercept += "; NOT PRIVATE: the bounds were read from the data"
         if isinstance(table, PublicTable):
@@ -111,16 +117,19 @@ class Question:
         return budget_for(epsilon, self.delta, n_rows)
 
     def samples(self, n_rows: Any) -> tuple[Sample, ...]:
-        """Return the tables to simulate on."""
-        d = self.table.n_features
-        if whole("n", n_rows) < d + 4:
-            raise ParameterError(f"n={n_rows!r} must be at least {d + 4}: 4 rows more than the {d} features.")
-        return samples_of(self.table, int(n_rows), self.seed)
+        """Return the tables to simulate on: a row for each unit, since a fit counts sums over rows in units."""
+        d, per_unit = self.table.n_features, self.rows_per_unit
+        units = -(-whole("n", n_rows) // per_unit)
+        if units < d + 4:
+            least = f"{d + 4} units of {per_unit} rows" if per_unit > 1 else f"{d + 4}"
+            raise ParameterError(f"n={n_rows!r} must be at least {least}: 4 more than the {d} features.")
+        return samples_of(self.table, units, self.seed)
 
     def row(self, samples: Sequence[Sample], method: str, epsilon: float, *, intervals: bool) -> PlannedRow:
         """Simulate one cell."""
-        budget = self.budget(epsilon, samples[0].source.n_rows)
-        return planned_row(
+        n_rows = samples[0].source.n_rows * self.rows_per_unit
+        budget = self.budget(epsilon, n_rows)
+        row = planned_row(
             samples,
             method,
             budget,
@@ -129,3 +138,4 @@ class Question:
             relation=self.relation,
             intervals=intervals,
         )
+        return replace(row, n_rows=n_rows)
