@@ -71,11 +71,28 @@ WAYS = {
 def test_a_cell_that_is_no_finite_number_is_refused_or_its_row_counts_as_zeros(way, column):
     with_nan = WAYS[way](with_cell(column, None), "zero").coef_.tolist()
     for cell in [*MISSING.values(), *BEYOND.values()]:
-        if way in ("arrays", "table and list") and cell is np.ma.masked:
-            continue  # numpy makes nan of it, with a warning
         assert WAYS[way](with_cell(column, cell), "zero").coef_.tolist() == with_nan
         with pytest.raises(BadRowsError):
             WAYS[way](with_cell(column, cell), "raise")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "cell", [np.ma.masked, np.ma.array(0.5, mask=True)], ids=["masked", "an array of no dimension"]
+)
+def test_a_masked_cell_of_a_list_is_missing_without_a_word(cell):
+    for rows, target in (([[0.5], [cell]], [0.5, 0.5]), ([[0.5], [0.5]], [0.5, cell])):
+        with pytest.raises(BadRowsError):
+            model("raise", bounds=Bounds(features=[(0, 1)], target=(0, 1))).fit(rows, target)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cell", [1j, np.complex128(1), complex("nan")])
+def test_a_complex_number_is_no_number(cell):
+    rows = np.array([[0.5], [cell]], dtype=object)
+    for values in (rows, rows.tolist()):
+        with pytest.raises((DataError, DataTypeError)):
+            model("zero", bounds=Bounds(features=[(0, 1)], target=(0, 1))).fit(values, [0.5, 0.5])
 
 
 @pytest.mark.parametrize("cell", list(MISSING.values())[:-1], ids=list(MISSING)[:-1])

@@ -96,7 +96,7 @@ ROWS = {
     "fewer targets": (lambda: (table()[0], table()[1][:-1]), ValueError, "inconsistent numbers of samples: .60, 59."),
     "no rows": (lambda: (table()[0][:0], table()[1][:0]), ValueError, "0 sample"),
     "no columns": (lambda: (table()[0][:, :0], table()[1]), ValueError, "0 feature"),
-    "ragged lists": (lambda: ([[1.0, 2.0], [3.0]], [0.0, 1.0]), ValueError, "inhomogeneous|sequence"),
+    "ragged lists": (lambda: ([[1.0, 2.0], [3.0]], [0.0, 1.0]), DataError, "as many in each row"),
 }
 
 

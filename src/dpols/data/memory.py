@@ -1,5 +1,6 @@
 """Rows in memory: numpy arrays, and pandas, polars or pyarrow tables read block by block."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -110,8 +111,12 @@ def _zeros(shape: tuple[int, ...]) -> Array:
 
 def _as_array(values: Any) -> Array:
     """Return an array; lists with text among them cell by cell, as numpy would turn all other cells into text, too."""
-    array = np.asarray(values)
-    return np.array(values, dtype=object) if isinstance(values, list | tuple) and array.dtype.kind in "SU" else array
+    if not isinstance(values, list | tuple):
+        return np.asarray(values)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Warning: converting a masked element", UserWarning)  # it tells of a cell
+        array = np.asarray(values)
+    return np.array(values, dtype=object) if array.dtype.kind in "SU" else array
 
 
 def real_numbers(values: Any, name: str) -> Array:
@@ -120,7 +125,10 @@ def real_numbers(values: Any, name: str) -> Array:
     What is refused is never quoted, as it would be by numpy and scikit-learn.
     """
     values = unmasked(values)
-    array = _as_array(values)
+    try:
+        array = _as_array(values)
+    except ValueError:
+        raise DataError(f"{name} must be a table of numbers, with as many in each row.") from None
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
     if array.dtype.kind in "mM":

@@ -14,8 +14,10 @@ _MISSING_TYPES = ("NAType", "NaTType")  # of pandas: no comparison with one is t
 
 def is_missing(value: Any) -> bool:
     """Return whether a cell is empty: None, nan of any type, the NA and NaT of pandas, or masked."""
-    if value is None or value is np.ma.masked or type(value).__name__ in _MISSING_TYPES:
+    if value is None or type(value).__name__ in _MISSING_TYPES:
         return True
+    if isinstance(value, np.ma.MaskedArray):
+        return value.ndim == 0 and bool(value.mask)
     try:
         return bool(value != value)  # nan is not equal to itself
     except (TypeError, ValueError, ArithmeticError):
@@ -50,6 +52,8 @@ def floats(values: Iterable[Any]) -> Array:
 
 
 def _float(value: Any) -> float:
+    if isinstance(value, complex):  # also where it is nan; that of numpy would lose its imaginary part
+        raise TypeError("complex")
     if is_missing(value):
         return math.nan
     try:
