@@ -23,11 +23,12 @@ from engine_rows import (
 )
 
 from dpols import Bounds, PrivateLinearRegression
+from dpols.algorithms import path
 from dpols.data import BoundedRows, open_rows, spark_source
 from dpols.data.files import read
 from dpols.data.partitions import count_only
 from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
-from dpols.statistics import clipped_gradient, gram_with_target
+from dpols.statistics import clipped_gradient, gram_with_target, screening
 
 pytestmark = [pytest.mark.extras, pytest.mark.spark, pytest.mark.filterwarnings("ignore:PySpark does not yet fully")]
 
@@ -80,6 +81,18 @@ def sums_of(source, arithmetic):
     theta = np.full((1, 5), 0.25)
     found = gram_with_target(rows), clipped_gradient(rows, theta, residual_bound=0.5)
     return np.concatenate([statistic.value.ravel() for statistic in found])
+
+
+def test_gradients_without_a_pass_have_the_same_bits(skewed, frame, monkeypatch):
+    expected = fitted(frame, "y", arithmetic="exact", method="whitened")
+    seen = []
+    original = screening._Reference.whole_sums
+    monkeypatch.setattr(screening._Reference, "whole_sums", lambda *args: seen.append(1) or original(*args))
+    monkeypatch.setattr(path, "_CELLS", 0)
+    monkeypatch.setattr(path, "_AHEAD", 0.0)
+    fit = model("exact", "whitened").fit(skewed, "y")
+    assert_same_fit(np.array([*fit.coef_, fit.intercept_]), expected, "exact")
+    assert seen
 
 
 @pytest.mark.parametrize(("method", "arithmetic"), [("whitened", "exact"), ("ihm", "float")])

@@ -14,7 +14,8 @@ SUMS = [
     function
     for name, function in inspect.getmembers(statistics, inspect.isfunction)
     if function.__module__ in (statistics.sums.__name__, statistics.whitened.__name__)
-    and name not in ("whiten", "on_grid", "unit_score_gram")  # the last is a sum over units, not over rows
+    and name
+    not in ("whiten", "on_grid", "totals_sensitivity", "unit_score_gram")  # the last is a sum over units, not over rows
 ]
 # A sum with an argument of another name adds it here.
 ARGUMENTS = {
@@ -23,6 +24,7 @@ ARGUMENTS = {
     "norm_bound": 0.5,
     "edges": np.array([0.0, 0.1, 0.2]),
     "limit": np.array([0.3, 0.6]),
+    "long": None,
 }
 
 
@@ -31,10 +33,12 @@ def of(function, rows: BoundedRows) -> list[Statistic]:
     whitened = first.annotation is statistics.WhitenedRows
     given = {name.name: ARGUMENTS[name.name] for name in names}
     if whitened:
-        rows = statistics.whiten(rows, np.stack((np.eye(4), 2.0 * np.eye(4))))
+        products = statistics.totals_and_products(rows)[1]
+        rows = statistics.whiten(rows, np.stack((np.eye(4), 2.0 * np.eye(4))), products)
         given = {name: value[:, None] * np.ones(2) if name == "edges" else value for name, value in given.items()}
     result = function(rows, **given)
-    return [result] if isinstance(result, Statistic) else list(result)
+    results = [result] if isinstance(result, Statistic) else result
+    return [each for each in results if isinstance(each, Statistic)]  # beside them is what saves a pass
 
 
 @every_arithmetic

@@ -92,8 +92,8 @@ BUGS = (
         "gradients",
         Edit(
             "algorithms/whitened.py",
-            "            exact = whitened_gradient(white, theta, limit=path.limit)\n",
-            "            exact = whitened_gradient(white, theta, limit=1.2 * path.limit)\n"
+            "            exact = gradients.at(theta, limit=path.limit, reach=path.reach())\n",
+            "            exact = gradients.at(theta, limit=1.2 * path.limit, reach=path.reach())\n"
             "            exact = type(exact)(exact.value, exact.sensitivity / 1.2, exact.step)\n",
         ),
     ),
@@ -111,9 +111,10 @@ BUGS = (
         "totals",
         Edit(
             "algorithms/whitening.py",
-            "features = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier).T\n",
-            "features = np.tile(totals(rows).value.astype(float) * totals(rows).step, (channel.trials, 1)).T\n"
-            "    channel.gaussian(totals(rows), multiplier=plan.totals_multiplier)\n",
+            "    return _totals(rows, plan, channel.gaussian(exact, multiplier=plan.totals_multiplier)), products\n",
+            "    channel.gaussian(exact, multiplier=plan.totals_multiplier)\n"
+            "    sums = np.tile(exact.value.astype(float) * exact.step, (channel.trials, 1))\n"
+            "    return _totals(rows, plan, sums), products\n",
         ),
     ),
     Bug(
@@ -198,6 +199,69 @@ BUGS = (
             "algorithms/whitened_inference.py",
             "    rest = 1.0 - fixed - 2.0 * gram - third - residuals\n",
             "    rest = 1.0 - fixed - gram - third - residuals\n",
+        ),
+    ),
+    Bug(
+        "a row taken for one that is not shortened",
+        "stale reference",
+        Edit(
+            "statistics/screening.py",
+            "near = np.linalg.norm(inside, axis=1)[:, 0] * _UP <= self.reach",
+            "near = np.ones(len(theta), dtype=bool)",
+        ),
+    ),
+    Bug(
+        "a row taken for one that is not shortened",
+        "reference of a higher limit",
+        Edit("statistics/screening.py", "(limit >= self.limit)).all()", "(limit > 0.0)).all()"),
+    ),
+    Bug(
+        "a row taken for one that is not shortened",
+        "wrong side of the limit",
+        Edit(
+            "statistics/screening.py",
+            "kept = KeptRows.of(span, lengths, ~far.all(axis=1), spare)",
+            "kept = KeptRows.of(span, lengths, ~far.all(axis=1) & (residuals * size <= limit).all(axis=1), spare)",
+        ),
+    ),
+    Bug(
+        "a row taken for one that is not shortened",
+        "bound on the movement too small",
+        Edit("statistics/screening.py", "residuals + size * reach + 2.0", "residuals + 0.5 * size * reach + 2.0"),
+    ),
+    Bug(
+        "a row taken for one that is not shortened",
+        "one trial for all",
+        Edit("statistics/screening.py", "~far.all(axis=1), spare)", "~far.any(axis=1), spare)"),
+    ),
+    Bug(
+        "the length of another row",
+        "kept rows",
+        Edit(
+            "data/kept_rows.py", "span.target[chosen], numbers[chosen]", "span.target[chosen], numbers[: len(chosen)]"
+        ),
+    ),
+    Bug(
+        "the length of another row",
+        "spans of a block",
+        Edit(
+            "data/row_numbers.py",
+            "return KeptNumbers(np.concatenate(self.spans))",
+            "return KeptNumbers(np.concatenate(self.spans[::-1]))",
+        ),
+    ),
+    Bug(
+        "rows counted twice",
+        "kept rows in the products of the others",
+        Edit("statistics/products.py", "self.moment - from_limbs(high, low)", "self.moment"),
+    ),
+    Bug(
+        "exact counts told beside a fit",
+        "rows that were kept",
+        Edit(
+            "statistics/screening.py",
+            "                tell(rows.bounded.n_rows)\n            return",
+            "                tell(self._reference.kept.rows.n_rows)\n            return",
         ),
     ),
 )

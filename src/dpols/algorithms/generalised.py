@@ -136,8 +136,8 @@ def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
     rows, channel = rows.rounded_once(), Channel(bits)
     row_map = rows.row_map
     response = Response.of(plan.family, row_map.target, row_map.target_centre, row_map.target_scale)
-    known = release_totals(rows, plan, channel)
-    space = release_space(rows, plan, channel, known)
+    known, products = release_totals(rows, plan, channel)
+    space = release_space(rows, plan, channel, known, products)
     path = _start(plan, response, known, space, row_map.constant)
     white = whiten(rows, path.space.metric)
     _descend(white, plan, channel, path, range(plan.turn))

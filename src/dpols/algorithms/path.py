@@ -10,6 +10,9 @@ from .whitening import SMALLEST, Space, WhiteningPlan, level_of
 
 _FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
 _BALANCE = 5.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
+_REACH = 0.4  # by how much of its limit a typical gradient may change, for rows that stay below it to be told apart
+_AHEAD, _FAR = 1.5, 6.0  # how far the next point and later ones are expected to be away, in steps as long as the last
+_CELLS = 1 << 18  # of tables for which it is worthwhile
 _COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in units of a typical one
 
 
@@ -24,6 +27,7 @@ class Path:
         self.points: list[Array] = []
         self.gradients: list[Array] = []
         self.limits: list[Array] = []
+        self.is_chosen = False  # whether counts have chosen the limit, so that few rows are shortened
 
     @property
     def theta(self) -> Array:
@@ -46,6 +50,17 @@ class Path:
         self.limits.append(self.limit)
         self.point = self.point + STEP * gradient
 
+    def reach(self) -> Array | None:
+        """Return how far points may be away for most rows to stay below the limit; None where the next is farther.
+
+        It follows from releases and public numbers, and with it which points take a pass over all rows.
+        """
+        if not self.is_chosen or self.public.n_rows * self.public.n_features < _CELLS:
+            return None
+        reach = _REACH * self.limit / self.space.rms**2
+        step = STEP * np.linalg.norm(self.gradients[-1], axis=1)
+        return np.minimum(reach, _FAR * step) if (_AHEAD * step <= reach).all() else None
+
     def level(self, counts: Array, multiplier: float, margin: float, used: Array, mu: float) -> Array:
         """Return the limit above which few gradients lie, by counts of their lengths at the last point.
 
@@ -63,5 +78,6 @@ class Path:
 
     def first_level(self, counts: Array, multiplier: float, used: Array, mu: float) -> Array:
         """Return the limit that the first counts choose; before it is raised to the lowest one, it is the scale."""
+        self.is_chosen = True
         self.scale = np.maximum(self.level(counts, multiplier, 1.0, used, mu), SMALLEST)
         return np.maximum(_LOWEST * self.size, self.scale)

@@ -27,7 +27,7 @@ from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
-from ..statistics import on_grid, whiten, whitened_gradient, whitened_gradient_and_counts
+from ..statistics import Gradients, on_grid, whiten
 from .base import Array, Evidence, Fit
 from .closing import (
     AGAINST_CONSTANT,
@@ -124,22 +124,23 @@ def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
 def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     rows, channel = rows.rounded_once(), Channel(bits)
-    known = release_totals(rows, plan, channel)
-    space = release_space(rows, plan, channel, known)
+    known, products = release_totals(rows, plan, channel)
+    space = release_space(rows, plan, channel, known, products)
     base = np.zeros((channel.trials, plan.n_features))
     if (constant := rows.row_map.constant) is not None:
         base[:, -1] = known.target / constant
-    white = whiten(rows, space.metric)
+    white = whiten(rows, space.metric, products)
     size = known.target_rms * space.rms  # of a typical gradient at the start
     path = _Path(plan, space, base, size, intercept=constant is not None)
     choices = {plan.warm_up - 1: plan.count_multiplier, plan.late - 1: plan.rise_multiplier}
+    gradients = Gradients(white)
     for step in range(plan.n_iterations):
         theta = path.at(on_grid(rows, path.theta))
         if step not in choices:
-            exact = whitened_gradient(white, theta, limit=path.limit)
+            exact = gradients.at(theta, limit=path.limit, reach=path.reach())
             path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
             continue
-        exact, exact_counts = whitened_gradient_and_counts(white, theta, limit=path.limit, edges=path.edges)
+        exact, exact_counts = gradients.with_counts(theta, limit=path.limit, edges=path.edges, reach=path.reach())
         path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
         counts = channel.gaussian(exact_counts, multiplier=choices[step])
         path.choose(counts, choices[step], known.used)

@@ -28,6 +28,7 @@ from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import (
+    Gradients,
     WhitenedRows,
     clipped_squares,
     on_grid,
@@ -35,8 +36,6 @@ from ..statistics import (
     score_gram,
     unit_score_gram,
     whiten,
-    whitened_gradient,
-    whitened_gradient_and_counts,
     whitened_gram,
 )
 from .base import Array, Evidence, Fit
@@ -180,14 +179,15 @@ def plan(
 def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     rows, channel = rows.rounded_once(), Channel(bits)
-    known = release_totals(rows, plan, channel)
-    space = release_space(rows, plan, channel, known)
+    known, products = release_totals(rows, plan, channel)
+    space = release_space(rows, plan, channel, known, products)
     row_limit = _row_limit(space)
-    white = whiten(rows, space.metric)
+    white = whiten(rows, space.metric, products)
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=row_limit), multiplier=plan.third_gram_multiplier)
-    path = _located(rows, white, plan, channel, known, space)
+    gradients = Gradients(white)
+    path = _located(rows, gradients, plan, channel, known, space)
     levels = _levels(rows, white, plan, channel, path, known, row_limit)
-    point, gradient = _last_gradients(rows, white, plan, channel, path, levels.limit)
+    point, gradient = _last_gradients(rows, gradients, plan, channel, path, levels.limit)
     theta = on_grid(rows, path.theta_at(point))
     exact = clipped_squares(rows, theta, residual_bound=levels.residual_bound)
     squares = channel.gaussian(exact, multiplier=plan.square_multiplier)
@@ -318,7 +318,7 @@ def _row_limit(space: Space) -> Array:
 
 
 def _located(
-    rows: BoundedRows, white: WhitenedRows, plan: InferencePlan, channel: Channel, known: Totals, space: Space
+    rows: BoundedRows, gradients: Gradients, plan: InferencePlan, channel: Channel, known: Totals, space: Space
 ) -> Path:
     """Take the first gradient steps, and stand at the mean of where they lead."""
     base = np.zeros((channel.trials, plan.n_features))
@@ -329,10 +329,10 @@ def _located(
     for step in range(count):
         theta = path.at(on_grid(rows, path.theta))
         if step != plan.warm_up - 1:
-            exact = whitened_gradient(white, theta, limit=path.limit)
+            exact = gradients.at(theta, limit=path.limit, reach=path.reach())
             path.move(channel.gaussian(exact, multiplier=plan.locating_multiplier))
             continue
-        exact, exact_counts = whitened_gradient_and_counts(white, theta, limit=path.limit, edges=path.edges)
+        exact, exact_counts = gradients.with_counts(theta, limit=path.limit, edges=path.edges)
         path.move(channel.gaussian(exact, multiplier=plan.locating_multiplier))
         counts = channel.gaussian(exact_counts, multiplier=plan.count_multiplier)
         mu = math.hypot(math.sqrt(count) / plan.locating_multiplier, 1.0 / plan.gradient_noise)
@@ -372,12 +372,12 @@ def _levels(
 
 
 def _last_gradients(
-    rows: BoundedRows, white: WhitenedRows, plan: InferencePlan, channel: Channel, path: Path, limit: Array
+    rows: BoundedRows, gradients: Gradients, plan: InferencePlan, channel: Channel, path: Path, limit: Array
 ) -> tuple[Array, Array]:
     """Release the last gradients at one limit; return the means of their points and of themselves."""
     path.limit = limit
     for _ in range(CLOSING):
-        exact = whitened_gradient(white, path.at(on_grid(rows, path.theta)), limit=limit)
+        exact = gradients.at(path.at(on_grid(rows, path.theta)), limit=limit, reach=path.reach())
         path.move(channel.gaussian(exact, multiplier=plan.closing_multiplier))
     return np.mean(path.points[-CLOSING:], axis=0), np.mean(path.gradients[-CLOSING:], axis=0)
 

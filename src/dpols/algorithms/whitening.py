@@ -5,9 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data.kept_rows import KeptRows
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
-from ..statistics import WhitenedRows, length_counts, totals, totals_sensitivity, whiten, whitened_gram
+from ..statistics import (
+    Products,
+    WhitenedRows,
+    length_counts_and_long_rows,
+    totals_and_products,
+    totals_sensitivity,
+    whiten,
+    whitened_gram,
+)
 from .base import Array
 from .options import PlannedFor
 
@@ -87,12 +96,20 @@ class Space:
     row_limits: Array  # lengths to which rows were shortened for the two matrices
 
 
-def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> Totals:
-    """Release the number of rows in use, and the sums of targets, of their squares, of rows and of squared norms."""
-    twice, count, targets, norms, *features = channel.gaussian(totals(rows), multiplier=plan.totals_multiplier).T
+def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> tuple[Totals, Products | None]:
+    """Release the number of rows in use, and the sums of targets, of their squares, of rows and of squared norms.
+
+    What is not released comes beside: the products of all rows, from the same pass.
+    """
+    exact, products = totals_and_products(rows)
+    return _totals(rows, plan, channel.gaussian(exact, multiplier=plan.totals_multiplier)), products
+
+
+def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
+    twice, count, targets, norms, *features = released.T
     noise = totals_sensitivity(rows) * plan.totals_multiplier
     used = np.where(plan.n_rows - count > _SEEN * noise, np.maximum(count, 1.0), float(plan.n_rows))
-    mass, mass_noise = used, np.zeros(channel.trials)
+    mass, mass_noise = used, np.zeros(len(released))
     if rows.row_map.max_weight is not None:
         *features, weights = features
         mass = np.where(used - weights > _SEEN * noise, np.maximum(weights, noise), used)
@@ -104,7 +121,7 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
     def mean_square(sums: Array) -> Array:
         return np.minimum(np.maximum(sums + 2.0 * noise, noise) / mass, 1.0)  # rather too large
 
-    target = np.zeros(channel.trials)
+    target = np.zeros(len(released))
     if rows.row_map.constant is not None:
         noisy, stddev = 0.5 * twice / mass, 0.5 * noise / mass
         seen = np.maximum(1.0 - np.square(stddev / np.maximum(np.abs(noisy), np.finfo(float).tiny)), 0.0)
@@ -127,21 +144,24 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
     )
 
 
-def release_space(rows: BoundedRows, plan: WhiteningPlan, channel: Channel, known: Totals) -> Space:
+def release_space(
+    rows: BoundedRows, plan: WhiteningPlan, channel: Channel, known: Totals, products: Products | None
+) -> Space:
     """Release two Gram matrices, the second in coordinates that the first gives."""
     d, used = plan.n_features, known.used
     metric, rms = _centred(rows, d, known)
     first_limit = np.maximum(np.minimum(_norm(metric), _ROW_LIMIT * rms), SMALLEST)
-    white = whiten(rows, metric)
+    white = whiten(rows, metric, products)
     spread = math.sqrt(2.0 * d) * plan.gram_multiplier  # operator norm of the noise at limit 1
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
     inner, values, damped = inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
     metric = metric @ inner
-    white = whiten(rows, metric)
+    white = whiten(rows, metric, products)
     limit = np.minimum(_norm(metric), _ROW_LIMIT * _rms(values, damped, used))
-    limit = _higher_limit(white, plan, channel, limit, used)
+    limit, long = _higher_limit(white, plan, channel, limit, used)
     spread = math.sqrt(2.0 * d) * plan.second_gram_multiplier
-    gram = channel.symmetric_gaussian(whitened_gram(white, limit=limit), multiplier=plan.second_gram_multiplier)
+    exact = whitened_gram(white, limit=limit, long=long)
+    gram = channel.symmetric_gaussian(exact, multiplier=plan.second_gram_multiplier)
     inner, values, damped = inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
     return Space(
         metric=metric @ inner,
@@ -184,15 +204,22 @@ def inverse_root(gram: Array, metric: Array, damping: Array, noise: float) -> tu
     return to @ (basis / np.sqrt(damped)[:, None, :]), values, damped
 
 
-def _higher_limit(white: WhitenedRows, plan: WhiteningPlan, channel: Channel, limit: Array, used: Array) -> Array:
-    """Return the limit of rows at which few are shortened, from released counts of their lengths."""
+def _higher_limit(
+    white: WhitenedRows, plan: WhiteningPlan, channel: Channel, limit: Array, used: Array
+) -> tuple[Array, KeptRows | None]:
+    """Return the limit of rows at which few are shortened, from released counts of their lengths.
+
+    Rows longer than the lowest limit come beside, from the same pass.
+    """
     longest = _norm(white.metric)
     edges = np.vstack((np.zeros(len(used)), _LENGTH_EDGES[:, None] * limit))
-    counts = channel.gaussian(length_counts(white, edges=edges), multiplier=plan.length_multiplier)
+    lowest = np.maximum(np.minimum(longest, limit), SMALLEST)
+    exact, long = length_counts_and_long_rows(white, edges=edges, limit=lowest)
+    counts = channel.gaussian(exact, multiplier=plan.length_multiplier)
     in_noise, share = _SHORTENED
     allowed = np.minimum(in_noise * math.sqrt(2.0 * plan.n_features) * plan.second_gram_multiplier, share * used)
     higher = level_of(counts, edges, plan.length_multiplier, _SEEN, allowed, used, longest, plan.n_rows)
-    return np.maximum(np.minimum(longest, np.maximum(limit, higher)), SMALLEST)
+    return np.maximum(np.minimum(longest, np.maximum(limit, higher)), SMALLEST), long
 
 
 def _rms(values: Array, damped: Array, used: Array) -> Array:

@@ -46,10 +46,10 @@ class FixedPointSpan:
         # Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products below.
         scale = ONE - 0.5 * np.sqrt(width) - 1.0
         rows = buffer[: len(span.features)]
-        np.multiply(span.features, span.weight * scale, out=rows[:, :p])
+        # Into a part of longer rows one operation goes, as each takes long there.
+        np.rint(span.features * (span.weight * scale), out=rows[:, :p])
         if span.constant is not None:
-            rows[:, p] = np.broadcast_to(span.constant[:, 0] * scale, len(rows))
-        np.rint(rows, out=rows)
+            rows[:, p] = np.rint(np.broadcast_to(span.constant[:, 0] * scale, len(rows)))
         squares = np.einsum("ij,ij->i", rows, rows)
         if squares.max(initial=0.0) > SQUARE:
             rows[squares > SQUARE] = 0.0
@@ -122,6 +122,14 @@ class FixedPointSpan:
         first = [2.0 * sums, SQUARE * (squares > 0.0).sum(), y @ y, squares.sum()]
         return to_limbs(np.concatenate((first, rows, last)))
 
+    def products(self) -> tuple[Array, ...]:
+        """Return rows.T @ rows and target @ rows in limbs."""
+        return *self.gram(), *to_limbs(self.target @ self.rows)
+
+    def totals_and_products(self) -> tuple[Array, ...]:
+        """Return both."""
+        return *self.totals(), *self.products()
+
     def lengths(self, metric: Array, exponent: Array) -> Array:
         """Return |M'x| for every row x and trial, at most a few units in the last place too small.
 
@@ -147,7 +155,7 @@ class FixedPointSpan:
 
         A shortened row is cut off to whole numbers, which changes its length by at most ``slack``.
         """
-        lengths = self._at_most(lengths)
+        lengths = self.at_most(lengths)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(lengths <= limit, 1.0, np.maximum(limit - slack, 0.0) * _DOWN / lengths)
         grams = [self._gram_of_shares(each) for each in share.T]
@@ -164,13 +172,13 @@ class FixedPointSpan:
         Residuals are whole numbers of at most 2^40 in steps of 2^-(20 + exponent), and those that are not clipped are
         not rounded. They are summed in two parts: first the upper ones of all trials, in steps of 2^20, then the lower.
         """
-        return self._shortened_gradient(lengths, self._whole_residuals(theta, exponent), exponent, limit)
+        return self._shortened_gradient(lengths, self.whole_residuals(theta, exponent), exponent, limit)
 
     def shortened_gradient_and_counts(
         self, lengths: Array, theta: Array, exponent: Array, limit: Array, edges: Array
     ) -> tuple[Array, ...]:
         """Return the same, and how many products of length and residual lie above each edge but not the next."""
-        residuals = self._whole_residuals(theta, exponent)
+        residuals = self.whole_residuals(theta, exponent)
         counts = count_between(lengths * np.abs(residuals * 2.0 ** -(exponent + BITS)), edges)
         return *self._shortened_gradient(lengths, residuals, exponent, limit), counts.astype(np.int64)
 
@@ -202,7 +210,7 @@ class FixedPointSpan:
         """
         root = np.sqrt(response.slope(self._unscaled_predictors(theta, exponent)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.maximum(limit - slack, 0.0) * _DOWN / self._at_most(lengths)
+            most = np.maximum(limit - slack, 0.0) * _DOWN / self.at_most(lengths)
         share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
         return to_limbs(np.stack([self._gram_of_shares(each) for each in share.T]))
 
@@ -226,7 +234,7 @@ class FixedPointSpan:
 
     def score_counts(self, lengths: Array, theta: Array, exponent: Array, edges: Array) -> tuple[Array]:
         """Return how many products of length and residual lie above each edge but not the next."""
-        residuals = self._whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        residuals = self.whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
         return (count_between(lengths * np.abs(residuals), edges).astype(np.int64),)
 
     def shortened_scores(
@@ -237,9 +245,9 @@ class FixedPointSpan:
         A score has a length of at most the limit, and is cut off to whole numbers. What M' makes of a row is exact, and
         each of its entries is multiplied on its own, so that a score depends on its row alone, bit for bit.
         """
-        residuals = self._whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        residuals = self.whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
         with np.errstate(divide="ignore"):
-            level = limit * _DOWN / self._at_most(lengths)
+            level = limit * _DOWN / self.at_most(lengths)
         weights = np.clip(residuals, -level, level) * (ONE / limit)
         inside = [self._inside(*each) for each in zip(columns, column_exponent, strict=True)]
         steps = [in_the_ball(np.trunc(each * weight)) for each, weight in zip(inside, weights.T, strict=True)]
@@ -247,7 +255,7 @@ class FixedPointSpan:
 
     def scores(self, theta: Array, exponent: Array, columns: Array, column_exponent: Array) -> Array:
         """Return M' row * residual, a line for each row, for one theta and one M; a line depends on its row alone."""
-        residuals = self._whole_residuals(theta[None], exponent[None])[:, 0] * 2.0 ** -(exponent + BITS)
+        residuals = self.whole_residuals(theta[None], exponent[None])[:, 0] * 2.0 ** -(exponent + BITS)
         return np.asarray((self._inside(columns, column_exponent) * residuals).T)
 
     def _inside(self, columns: Array, exponent: Array) -> Array:
@@ -258,18 +266,19 @@ class FixedPointSpan:
 
     def _shortened_gradient(self, lengths: Array, residuals: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
         with np.errstate(divide="ignore"):
-            level = np.floor(limit * 2.0 ** (exponent + BITS) * _DOWN / self._at_most(lengths))
+            level = np.floor(limit * 2.0 ** (exponent + BITS) * _DOWN / self.at_most(lengths))
         level = np.minimum(level, SQUARE, out=level)
         steps = np.clip(residuals, -level, level, out=residuals)
         upper = np.floor(steps * 2.0**-BITS)
         steps -= upper * ONE
-        return to_limbs(np.concatenate((upper.T @ self.rows, steps.T @ self.rows)))
+        # One product takes less time than two, as it reads the rows once.
+        return to_limbs(np.concatenate((upper, steps), axis=1).T @ self.rows)
 
-    def _at_most(self, lengths: Array) -> Array:
+    def at_most(self, lengths: Array) -> Array:
         """Return numbers that the true lengths do not exceed."""
         return np.asarray(lengths * (1.0 + (self.rows.shape[1] + 8.0) * 2.0**-52))
 
-    def _whole_residuals(self, theta: Array, exponent: Array) -> Array:
+    def whole_residuals(self, theta: Array, exponent: Array) -> Array:
         """Return y - x'theta in steps of 2^-(20 + exponent), exactly."""
         product: Array = self.rows @ theta.T
         return np.subtract(self.target[:, None] * 2.0**exponent, product, out=product)

@@ -1,17 +1,47 @@
 """Numbers that belong to single rows and that later passes need again, such as the length of each row in some metric.
 
-They are kept in memory beside rows that lie in memory themselves, and are computed anew in every pass elsewhere. They
-are exact, so like sums they live in a run alone.
+They are computed within the pass that needs them first. Beside rows that lie in memory they are then kept, and
+elsewhere they are computed anew in every pass. They are exact, so like sums they live in a run alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
 
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import even_blocks, map_blocks
 
-PerRow = Callable[..., Array]  # (features, target, *args) -> one line of numbers for each row
+PerRow = Callable[..., Array]  # (span, *args) -> one line of numbers for each row
+
+
+class BlockNumbers:
+    """The numbers of the rows of one block, computed span by span where they are not at hand."""
+
+    def __init__(self, per_row: PerRow, args: tuple[Any, ...]) -> None:
+        self.per_row, self.args = per_row, args
+        self.spans: list[Array] = []
+
+    def of(self, _rows: slice, span: Any) -> Array:
+        """Return the numbers of a span; spans come in their order."""
+        self.spans.append(self.per_row(span, *self.args))
+        return self.spans[-1]
+
+    def kept(self) -> "KeptNumbers":
+        """Return the numbers of all spans."""
+        return KeptNumbers(np.concatenate(self.spans))
+
+
+@dataclass(frozen=True, repr=False)
+class KeptNumbers:
+    """The numbers of the rows of one block, at hand."""
+
+    numbers: Array
+
+    def of(self, rows: slice, _span: Any) -> Array:
+        """Return the numbers of a span."""
+        return self.numbers[rows]
 
 
 @runtime_checkable
@@ -29,29 +59,50 @@ class RowsInMemory(Protocol):
 class NumberedSource(Protocol):
     """Rows with numbers beside them."""
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether the next pass finds the numbers, and need not compute them."""
+
     def total(self, kernel: Kernel, *args: Any) -> Total:
         """Return the sum of ``kernel(features, target, numbers, *args)`` over blocks of rows."""
 
 
 def numbered(source: RowSource, per_row: PerRow, *args: Any) -> NumberedSource:
-    """Return the rows with the numbers that ``per_row(features, target, *args)`` gives for each of them."""
-    if not isinstance(source, RowsInMemory):
-        return _Recomputed(source, per_row, args)
-    blocks = even_blocks(source.n_rows)
-    return _Kept(source, list(map_blocks(lambda rows: per_row(*source.block(rows), *args), blocks)))
+    """Return the rows with the numbers that ``per_row(span, *args)`` gives for each of them."""
+    return _Kept(source, per_row, args) if isinstance(source, RowsInMemory) else _Recomputed(source, per_row, args)
 
 
-@dataclass(frozen=True, repr=False)
+def beside(source: RowsInMemory, numbers: Array) -> NumberedSource:
+    """Return rows with numbers that are at hand."""
+    kept = _Kept(source, np.asarray, ())
+    kept.blocks = [KeptNumbers(numbers[rows]) for rows in even_blocks(source.n_rows)]
+    return kept
+
+
 class _Kept:
-    source: RowsInMemory
-    numbers: list[Array]
+    """Rows in memory; the first pass computes their numbers."""
+
+    def __init__(self, source: RowsInMemory, per_row: PerRow, args: tuple[Any, ...]) -> None:
+        self.source, self.per_row, self.args = source, per_row, args
+        self.blocks: list[KeptNumbers] | None = None
+
+    @property
+    def at_hand(self) -> bool:
+        return self.blocks is not None
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        def work(place: tuple[slice, Array]) -> tuple[tuple[Array, ...], int]:
+        rows = even_blocks(self.source.n_rows)
+        first = [BlockNumbers(self.per_row, self.args) for _ in rows] if self.blocks is None else []
+
+        def work(place: tuple[slice, BlockNumbers | KeptNumbers]) -> tuple[tuple[Array, ...], int]:
             features, target = self.source.block(place[0])
             return kernel(features, target, place[1], *args), len(target)
 
-        return add_up(map_blocks(work, zip(even_blocks(self.source.n_rows), self.numbers, strict=True)))
+        numbers: Sequence[BlockNumbers | KeptNumbers] = first if self.blocks is None else self.blocks
+        total = add_up(map_blocks(work, zip(rows, numbers, strict=True)))
+        if self.blocks is None:
+            self.blocks = [each.kept() for each in first]
+        return total
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +110,7 @@ class _Recomputed:
     source: RowSource
     per_row: PerRow
     args: tuple[Any, ...]
+    at_hand: ClassVar[bool] = False
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
         return self.source.total(_with_numbers, self.per_row, self.args, kernel, *args)
@@ -67,4 +119,4 @@ class _Recomputed:
 def _with_numbers(
     features: Array, target: Array, per_row: PerRow, its: tuple[Any, ...], kernel: Kernel, *args: Any
 ) -> tuple[Array, ...]:
-    return kernel(features, target, per_row(features, target, *its), *args)
+    return kernel(features, target, BlockNumbers(per_row, its), *args)

@@ -15,7 +15,7 @@ from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .memory import ArraySource
-from .row_numbers import NumberedSource, numbered
+from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, numbered
 from .scratch import scratch
 from .source import Array, LocalSource, RowsOfUnits, RowSource, Total
 from .span import Span
@@ -46,13 +46,18 @@ class BoundedRows:
         """Number of rows, which is public."""
         return self.source.n_rows
 
+    @property
+    def is_local(self) -> bool:
+        """Whether this process reads the rows, and no worker elsewhere."""
+        return isinstance(self.source, LocalSource) and self.source.is_local
+
     def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
         """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
         return self._checked(self.source.total(_sum_over_spans, None, *self._how(width), kernel, *args))
 
     def numbered(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> "NumberedRows":
         """Return the rows with the numbers ``kernel(span, *args)`` beside them, a line for each row."""
-        return NumberedRows(self, numbered(self.source, _over_spans, *self._how(width), kernel, *args))
+        return NumberedRows(self, numbered(self.source, kernel, *args), width)
 
     def unit_sums(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> Array:
         """Return for each unit, in columns, the sum over its rows of the lines that ``kernel(span, *args)`` gives.
@@ -81,8 +86,7 @@ class BoundedRows:
         at most 2^20, so the rows take half of the memory of an array of doubles.
         """
         n_rows, width = self.n_rows, self.row_map.n_coordinates
-        local = isinstance(self.source, LocalSource) and self.source.is_local
-        if self.arithmetic != "exact" or self.is_rounded or not local or n_rows * width > _ROUNDED_CELLS:
+        if self.arithmetic != "exact" or self.is_rounded or not self.is_local or n_rows * width > _ROUNDED_CELLS:
             return self
         blocks: list[Any] = [*self._checked(self.source.total(_rounded, *self._how(1)))[0]]
         whole = np.empty((n_rows, width), np.float32, _order(blocks[0][0]))
@@ -111,10 +115,12 @@ class NumberedRows:
 
     rows: BoundedRows
     source: NumberedSource
+    width: int  # how many values are kept per row to compute the numbers
 
-    def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
+    def total(self, kernel: Callable[..., Any], *args: Any, width: int = 1) -> tuple[Any, ...]:
         """Return the sum of ``kernel(span, numbers, *args)``; ``width`` is how many values the kernel keeps per row."""
-        return self.rows._checked(self.source.total(_sum_over_spans, *self.rows._how(width), kernel, *args))
+        how = self.rows._how(width if self.source.at_hand else max(width, self.width))
+        return self.rows._checked(self.source.total(_sum_over_spans, *how, kernel, *args))
 
 
 def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> None:
@@ -131,7 +137,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> No
 def _sum_over_spans(
     features: Array,
     target: Array,
-    numbers: Array | None,
+    numbers: BlockNumbers | KeptNumbers | None,
     row_map: RowMap | None,
     arithmetic: Arithmetic,
     span_rows: int,
@@ -142,7 +148,7 @@ def _sum_over_spans(
     sums: tuple[Array, ...] | None = None
     bad_rows = 0
     for rows, span, bad in _spans(features, target, row_map, arithmetic, span_rows):
-        part = kernel(span, *args) if numbers is None else kernel(span, numbers[rows], *args)
+        part = kernel(span, *args) if numbers is None else kernel(span, numbers.of(rows, span), *args)
         sums = part if sums is None else tuple(a + b for a, b in zip(sums, part, strict=True))
         bad_rows += bad
     assert sums is not None
@@ -175,21 +181,6 @@ def _taken(blocks: list[Any]) -> Iterator[Any]:
     blocks.reverse()
     while blocks:
         yield blocks.pop()
-
-
-def _over_spans(
-    features: Array,
-    target: Array,
-    row_map: RowMap | None,
-    arithmetic: Arithmetic,
-    span_rows: int,
-    kernel: Callable[..., Array],
-    *args: Any,
-) -> Array:
-    """Return the lines that a kernel gives for the rows of one block."""
-    return np.concatenate(
-        [kernel(span, *args) for _, span, _ in _spans(features, target, row_map, arithmetic, span_rows)]
-    )
 
 
 def _spans(
@@ -282,13 +273,20 @@ def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Arr
         mapped = buffer[: len(features)]
         with np.errstate(over="ignore"):  # a value too large is clipped, and a warning would tell of it
             if row_map.centre.any():
-                features = np.subtract(features, row_map.centre, out=mapped)
-            np.multiply(features, 1.0 / row_map.scale, out=mapped)
-        np.clip(mapped, row_map.low, row_map.high, out=mapped)
+                features = np.subtract(features, _for_all(row_map.centre), out=mapped)
+            scale = _for_all(1.0 / row_map.scale)
+            if not np.array_equal(scale, 1.0):
+                features = np.multiply(features, scale, out=mapped)
+        np.clip(features, _for_all(row_map.low), _for_all(row_map.high), out=mapped)
     if row_map.norm_is_implied:
         return mapped, None
     with np.errstate(over="ignore", invalid="ignore"):
         return mapped, np.einsum("ij,ij->i", mapped, mapped)
+
+
+def _for_all(numbers: Array) -> Any:
+    """Return one number for all columns, which takes a fraction of the time, where that is what they are."""
+    return numbers.flat[0] if (numbers == numbers.flat[0]).all() else numbers
 
 
 def _bad_rows(features: Array, target: Array, weights: Array | None, values: Array) -> Array | None:

@@ -221,7 +221,10 @@ def count_between(values: Array, edges: Array) -> Array:
 
     Each edge is one number for all columns, or one for each.
     """
-    above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
+    if values.shape[1] == 1:  # much faster than sums along an axis
+        above = np.array([[np.count_nonzero(values > edge) for edge in edges]])
+    else:
+        above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
     above[:, :-1] -= above[:, 1:]
     return above
 

@@ -6,6 +6,8 @@ local, never stored.
 """
 
 from .generalised import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram
+from .products import Products
+from .screening import Gradients
 from .statistic import Statistic
 from .sums import (
     clipped_gradient,
@@ -17,11 +19,13 @@ from .sums import (
     norm_clipped_gradient,
     residual_sums,
     totals,
+    totals_and_products,
     totals_sensitivity,
 )
 from .whitened import (
     WhitenedRows,
     length_counts,
+    length_counts_and_long_rows,
     on_grid,
     score_counts,
     score_gram,
@@ -33,6 +37,8 @@ from .whitened import (
 )
 
 __all__ = [
+    "Gradients",
+    "Products",
     "Statistic",
     "WhitenedRows",
     "clipped_gradient",
@@ -42,6 +48,7 @@ __all__ = [
     "gram_and_first_gradient",
     "gram_with_target",
     "length_counts",
+    "length_counts_and_long_rows",
     "mean_gradient",
     "mean_gradient_and_counts",
     "norm_clipped_gradient",
@@ -52,6 +59,7 @@ __all__ = [
     "score_gram",
     "sloped_gram",
     "totals",
+    "totals_and_products",
     "totals_sensitivity",
     "unit_score_gram",
     "whiten",

@@ -63,8 +63,8 @@ def sloped_gram(rows: WhitenedRows, theta: Array, response: Response, *, limit: 
     # Cutting off to whole numbers moves a row by at most sqrt(d) steps of 2^-20.
     slack = np.sqrt(d * np.square(rows.metric).sum(axis=(1, 2))) / ONE * (1.0 + 2.0**-30)
     sums = from_limbs(*rows.numbered.total(_call, "sloped_gram", *point, response, limit, slack, width=2 * d))
-    values = [_whole_gram(*each) for each in zip(sums, rows.columns, rows.exponent, limit, strict=True)]
-    return Statistic(np.array(values, dtype=object), SQUARE + d, np.square(limit) / SQUARE)
+    values = [_whole_gram(*each) for each in zip(sums, rows.whole_metric, rows.exponent, limit, strict=True)]
+    return Statistic(np.stack(values), SQUARE + d, np.square(limit) / SQUARE)
 
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:

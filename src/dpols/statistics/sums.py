@@ -7,7 +7,8 @@ import numpy as np
 from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
 from ..data.source import Array
-from .statistic import Statistic, call, counted, of_units
+from .products import Products
+from .statistic import Statistic, call, counted, of_units, per_unit
 
 
 @of_units
@@ -111,14 +112,31 @@ def totals(rows: BoundedRows) -> Statistic:
     but the number of rows are weighted, and the sum of weights over the largest comes last: together with it, one row
     moves them by at most 3.
     """
-    sums = _statistic(rows.total(call, "totals"), sensitivity=1.0)
-    most = totals_sensitivity(rows)
-    return Statistic(sums.value, math.ceil(most * SQUARE) if sums.exact else most, sums.step)
+    return _totals(rows, rows.total(call, "totals"))
+
+
+def totals_and_products(rows: BoundedRows) -> tuple[Statistic, Products | None]:
+    """Return the totals and, from the same pass, X'X and X'y of all rows; these in exact arithmetic alone.
+
+    One row moves the totals as `totals` says. Products are no statistic and are never released: they save the sums
+    that are a look at every row.
+    """
+    if rows.arithmetic == "float":
+        return totals(rows), None
+    *sums, gram_high, gram_low, moment_high, moment_low = rows.total(call, "totals_and_products")
+    products = Products(from_limbs(gram_high, gram_low), from_limbs(moment_high, moment_low))
+    return per_unit(_totals(rows, tuple(sums)), rows.rows_per_unit), products
 
 
 def totals_sensitivity(rows: BoundedRows) -> float:
     """Return by how much one row can move the totals."""
     return math.sqrt(8.0) if rows.row_map.max_weight is None else 3.0
+
+
+def _totals(rows: BoundedRows, values: tuple[Array, ...]) -> Statistic:
+    sums = _statistic(values, sensitivity=1.0)
+    most = totals_sensitivity(rows)
+    return Statistic(sums.value, math.ceil(most * SQUARE) if sums.exact else most, sums.step)
 
 
 def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:

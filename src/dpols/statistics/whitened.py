@@ -6,6 +6,7 @@ that are not shortened contribute whole numbers as they are; the sum over rows i
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from flint import fmpz_mat
 
 from ..data.fixed_point import ONE, SPAN_ROWS, SQUARE, from_limbs, in_the_ball, quantised, to_limbs
 from ..data.fixed_point import on_grid as grid_point
+from ..data.kept_rows import KeptRows, spare_cells
+from ..data.passes import one_pass
 from ..data.rows import BoundedRows, NumberedRows
 from ..data.source import Array
-from .statistic import Statistic, call, counted, of_units
+from .products import Products
+from .statistic import Statistic, call, counted, of_units, per_unit
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,6 +33,12 @@ class WhitenedRows:
     metric: Array  # M of each trial, (trials, d, d)
     columns: Array  # M' as the rows' arithmetic takes it, and its exponents, (trials, d), zero in floating point
     exponent: Array
+    products: Products | None = None  # of all rows, where sums may follow from them
+
+    @cached_property
+    def whole_metric(self) -> list[Any]:
+        """M' of each trial in whole numbers."""
+        return [fmpz_mat(columns.astype(np.int64).tolist()) for columns in self.columns]
 
     @property
     def bounded(self) -> BoundedRows:
@@ -40,8 +50,11 @@ class WhitenedRows:
         return self.bounded.rows_per_unit
 
 
-def whiten(rows: BoundedRows, metric: Array) -> WhitenedRows:
-    """Return the rows in the coordinates M'x for each trial's M, which is public."""
+def whiten(rows: BoundedRows, metric: Array, products: Products | None = None) -> WhitenedRows:
+    """Return the rows in the coordinates M'x for each trial's M, which is public.
+
+    With the products of all rows, which exact arithmetic has, Gram matrices are a look at long rows alone.
+    """
     trials, d, _ = metric.shape
     if rows.arithmetic == "float":
         numbered = rows.numbered(_lengths, metric, width=2 * d)
@@ -49,7 +62,8 @@ def whiten(rows: BoundedRows, metric: Array) -> WhitenedRows:
     flat, exponents = quantised(metric.swapaxes(1, 2).reshape(-1, d))
     columns, exponent = flat.reshape(trials, d, d), exponents.reshape(trials, d)
     numbered = rows.numbered(_lengths, columns, exponent, width=2 * d)
-    return WhitenedRows(numbered, (columns * 2.0 ** -exponent[:, :, None]).swapaxes(1, 2), columns, exponent)
+    whole = (columns * 2.0 ** -exponent[:, :, None]).swapaxes(1, 2)
+    return WhitenedRows(numbered, whole, columns, exponent, products)
 
 
 def on_grid(rows: BoundedRows, theta: Array) -> Array:
@@ -70,12 +84,26 @@ def length_counts(rows: WhitenedRows, *, edges: Array) -> Statistic:
     return counted(counts, rows.bounded.arithmetic)
 
 
+def length_counts_and_long_rows(rows: WhitenedRows, *, edges: Array, limit: Array) -> tuple[Statistic, KeptRows | None]:
+    """Return the same and, from the same pass, the rows longer than the limit, which `whitened_gram` can take.
+
+    One row moves one of the counts, by 1; the zero row has no length and is not counted.
+    """
+    if rows.products is None:
+        return length_counts(rows, edges=edges), None
+    counts, long = rows.numbered.total(
+        _counts_and_long, edges, limit, spare_cells(rows.bounded), width=2 * rows.metric.shape[0]
+    )
+    return per_unit(counted(counts, rows.bounded.arithmetic), rows.rows_per_unit), long
+
+
 @of_units
-def whitened_gram(rows: WhitenedRows, *, limit: Array) -> Statistic:
+def whitened_gram(rows: WhitenedRows, *, limit: Array, long: KeptRows | None = None) -> Statistic:
     """Return the sum of M'xx'M over rows, each M'x shortened to a length of at most the trial's limit.
 
     One row moves it by an outer product, of Frobenius norm at most the square of ``limit``; in exact arithmetic each
-    entry is rounded down to 2^-40 of that, which adds at most d such steps.
+    entry is rounded down to 2^-40 of that, which adds at most d such steps. ``long`` are the rows longer than this
+    limit or a lower one, where an earlier pass has kept them.
     """
     d = rows.metric.shape[-1]
     if rows.bounded.arithmetic == "float":
@@ -84,10 +112,31 @@ def whitened_gram(rows: WhitenedRows, *, limit: Array) -> Statistic:
         return Statistic(inside / np.square(limit)[:, None, None], 1.0, np.square(limit))
     # Cutting off to whole numbers moves a row by at most sqrt(d) steps of 2^-20.
     slack = np.sqrt(d * np.square(rows.metric).sum(axis=(1, 2))) / ONE * (1.0 + 2.0**-30)
-    sums = from_limbs(*rows.numbered.total(_call, "shortened_gram", limit, slack, width=2 * d))
-    metric = _for_each(rows.columns, limit), _for_each(rows.exponent, limit)
-    values = [_whole_gram(*each) for each in zip(sums, *metric, limit, strict=True)]
-    return Statistic(np.array(values, dtype=object), SQUARE + d, np.square(limit) / SQUARE)
+    with one_pass() as tell:
+        sums = _sum_of_squares(rows, limit, slack, long)
+        tell(rows.bounded.n_rows)
+    metric = [rows.whole_metric[trial % len(rows.whole_metric)] for trial in range(len(limit))]
+    values = [_whole_gram(*each) for each in zip(sums, metric, _for_each(rows.exponent, limit), limit, strict=True)]
+    return Statistic(np.stack(values), SQUARE + d, np.square(limit) / SQUARE)
+
+
+def _sum_of_squares(rows: WhitenedRows, limit: Array, slack: Array, long: KeptRows | None) -> Array:
+    """Return the sum of xx' over shortened rows; that of other rows follows from the products of all."""
+    width = 2 * rows.metric.shape[-1]
+    if rows.products is not None:
+        found: KeptRows = long or rows.numbered.total(_long, limit, spare_cells(rows.bounded), width=2 * len(limit))[0]
+        if (kept := found.numbered(rows.bounded)) is not None:
+            changed = from_limbs(*kept.total(_call, "shortened_gram", limit, slack, width=width))
+            return np.asarray(rows.products.without(kept).gram + changed)
+    return from_limbs(*rows.numbered.total(_call, "shortened_gram", limit, slack, width=width))
+
+
+def _long(span: Any, lengths: Array, limit: Array, spare: float) -> tuple[Any]:
+    return (KeptRows.of(span, lengths, (span.at_most(lengths) > limit).any(axis=1), spare),)
+
+
+def _counts_and_long(span: Any, lengths: Array, edges: Array, limit: Array, spare: float) -> tuple[Any, ...]:
+    return *span.length_counts(lengths, edges), *_long(span, lengths, limit, spare)
 
 
 @of_units
@@ -182,34 +231,34 @@ def _in_metric(rows: WhitenedRows, sums: tuple[Array, ...], point: tuple[Array, 
     if len(sums) == 1:
         inside = np.einsum("tji,tj->ti", rows.metric, sums[0])
         return Statistic(inside / limit[:, None], 1.0, limit)
+    return in_whitened_metric(rows, whole_sums(sums), point, limit)
+
+
+def whole_sums(limbs: tuple[Array, ...]) -> Array:
+    """Return sums of upper and lower parts as whole numbers, one line for each trial."""
+    upper, lower = np.split(from_limbs(*limbs).astype(object), 2)
+    return np.asarray(upper * int(ONE) + lower)
+
+
+def in_whitened_metric(rows: WhitenedRows, whole: Array, point: tuple[Array, ...], limit: Array) -> Statistic:
+    """Return M' times whole-numbered sums over rows, in steps of 2^-40 of the limit."""
     d = rows.metric.shape[-1]
-    upper, lower = np.split(from_limbs(*sums).astype(object), 2)
-    whole = upper * int(ONE) + lower
-    values = [_whole_product(*each) for each in zip(whole, rows.columns, rows.exponent, point[1], limit, strict=True)]
-    return Statistic(np.array(values, dtype=object), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
+    each = zip(whole, rows.whole_metric, rows.exponent, point[1], limit, strict=True)
+    return Statistic(np.stack([_whole_product(*of) for of in each]), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
 
 
-def _whole_gram(sums: Array, columns: Array, exponent: Array, limit: float) -> list[list[int]]:
+def _whole_gram(sums: Array, metric: Any, exponent: Array, limit: float) -> Array:
     """Return M'SM in steps of limit^2 / 2^40, rounded down, for whole-numbered S in steps of 2^-40."""
-    left = fmpz_mat([[int(value) for value in column] for column in columns])
-    inside = (left * fmpz_mat([[int(value) for value in row] for row in sums]) * left.transpose()).tolist()
+    inside = metric * fmpz_mat(sums.tolist()) * metric.transpose()
     mantissa, power = _dyadic(limit)
-    shifts = [int(value) for value in exponent]
-    return [
-        [_floor(int(value), mantissa**2, -shifts[i] - shifts[j] - 2 * power) for j, value in enumerate(row)]
-        for i, row in enumerate(inside)
-    ]
+    return _floors(inside, mantissa**2, -(exponent[:, None] + exponent) - 2 * power)
 
 
-def _whole_product(sums: Array, columns: Array, exponent: Array, point_exponent: float, limit: float) -> list[int]:
+def _whole_product(sums: Array, metric: Any, exponent: Array, point_exponent: float, limit: float) -> Array:
     """Return M's in steps of limit / 2^40, rounded down, for whole-numbered s in steps of 2^-(40 + exponent)."""
-    left = fmpz_mat([[int(value) for value in column] for column in columns])
-    inside = (left * fmpz_mat([[int(value)] for value in sums])).tolist()
+    inside = metric * fmpz_mat(len(sums), 1, sums.tolist())
     mantissa, power = _dyadic(limit)
-    return [
-        _floor(int(value), mantissa, -int(shift) - int(point_exponent) - power)
-        for (value,), shift in zip(inside, exponent, strict=True)
-    ]
+    return _floors(inside, mantissa, -exponent[:, None] - point_exponent - power)[:, 0]
 
 
 def _for_each(values: Array, trials: Array) -> Array:
@@ -229,9 +278,12 @@ def _dyadic(number: float) -> tuple[int, int]:
     return int(mantissa * 2**53), power - 53
 
 
-def _floor(number: int, divisor: int, power: int) -> int:
-    """Return number * 2^power / divisor, rounded down."""
-    return (number << power) // divisor if power >= 0 else number // (divisor << -power)
+def _floors(numbers: Any, divisor: int, powers: Array) -> Array:
+    """Return number * 2^power / divisor for each number of a matrix, rounded down."""
+    least = min(int(powers.min()), 0)
+    shifts = (powers - least).astype(np.int64).astype(object)
+    whole = np.array([int(number) for number in numbers.entries()], dtype=object).reshape(shifts.shape)
+    return np.asarray((whole << shifts) // (divisor << -least))
 
 
 def _in_squares(sums: tuple[Array, ...], limit: Array) -> Statistic:
