@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-oldest wheel-check paper studies score tables planted fuzz kill-ledger docs lint clean
+.PHONY: help demo test check test-oldest wheel-check paper studies score tables sources planted fuzz kill-ledger docs lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -45,6 +45,9 @@ score: .venv/installed-test ## score the methods over data sets and epsilons, re
 
 tables: .venv/installed-test .venv-diffprivlib/installed ## fit public tables as people have them, results in table-results/
 	$(BIN)/dpols-bench tables --diffprivlib .venv-diffprivlib/bin/python --out table-results
+
+sources: .venv/installed-test ## fit every pair of options on every kind of source, Dask and Spark too: one result of all
+	DPOLS_WHOLE=1 $(BIN)/pytest -q tests/data/test_sources_together.py
 
 planted: .venv/installed-test ## plant known mistakes in copies of the source: the tests must find each
 	$(BIN)/python tests/planted

@@ -65,8 +65,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         says to whom a row belongs. It is not a feature. None protects single rows, so that people with several rows
         are not fully covered.
     max_rows_per_unit : int, optional
-        How many rows of each unit are used, the first ones; the noise is as large as if there were so many times fewer
-        rows. Required with ``unit``, and with ``groups`` of ``fit``.
+        How many rows of each unit are used, chosen by the rows' own values and not by their order; the noise is as
+        large as if there were so many times fewer rows. Required with ``unit``, and with ``groups`` of ``fit``.
     max_weight : float, optional
         The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
         Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.

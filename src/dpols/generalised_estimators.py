@@ -10,13 +10,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from .algorithms import GENERALISED
-from .data import Bounds, FileSource, RowSource
-from .data.opening import targets_to_score, weighted_files
+from .data import Bounds, FileSource
+from .data.opening import targets_to_score
 from .data.units import without_column
 from .errors import BadRowsError, BoundsError, DataError, ModelFileError
 from .estimators import PrivateLinearRegression
 from .families import FAMILIES, predictor_range
-from .feature_map import FeatureMap, labelled_files, outcomes
+from .feature_map import FeatureMap, outcomes
 from .fitting import Request
 from .fitting.surroundings import warn_user
 from .labels import FOUND, as_numbers, column_of, declared_labels, found_labels
@@ -63,7 +63,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     unit : str or int, optional
         The column that says to whom a row belongs, where someone has several rows.
     max_rows_per_unit : int, optional
-        How many rows of each unit are used, the first ones.
+        How many rows of each unit are used, chosen by the rows' own values and not by their order.
     max_weight : float, optional
         The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
         Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
@@ -205,11 +205,9 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         self._range = _YES_OR_NO
         return X, as_numbers(values, self.classes_)
 
-    def _open(self, X: Any, y: Any, sample_weight: Any) -> RowSource:
-        if isinstance(X, FileSource) and X.target is not None and self.classes is not None:
-            files = X if sample_weight is None else weighted_files(X, sample_weight)
-            return labelled_files(files, self.feature_map, self.classes_.tolist())
-        return super()._open(X, y, sample_weight)
+    def _labels_in(self, X: Any) -> Any:
+        labelled = isinstance(X, FileSource) and X.target is not None and self.classes is not None
+        return self.classes_.tolist() if labelled else None
 
     def _request(self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None) -> Request:
         """Ask for outcomes between 0 and 1, or between the numbers that stand for the labels on a cluster."""
@@ -274,7 +272,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
     unit : str or int, optional
         The column that says to whom a row belongs, where someone has several rows.
     max_rows_per_unit : int, optional
-        How many rows of each unit are used, the first ones.
+        How many rows of each unit are used, chosen by the rows' own values and not by their order.
     max_weight : float, optional
         The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
         Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.

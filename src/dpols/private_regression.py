@@ -11,16 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .data import Bounds, RowSource, open_rows
 from .data.bounds import ReadFromData
-from .data.kinds import refuse_unread
+from .data.engines import ENGINES
+from .data.kinds import is_source, library_of, refuse_unread
 from .data.opening import column_names, rows_to_predict, target_name
 from .data.passes import Hook, told
+from .data.recipe import is_raw, made_source, named_target, raw_columns, unnamed
 from .data.selecting import with_columns
+from .data.streamed_units import streamed_units
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .data.weights import checked_max_weight
+from .data.weights import checked_max_weight, weights_of
 from .errors import ModelFileError, ParameterError
 from .families import FamilyName
-from .feature_map import FeatureMap, finite_features, mapped_source
+from .feature_map import FeatureMap, finite_features, mapped_source, recipe_of, with_unit
 from .fitting import Outcome, Prepared, Request, carry_out, coefficients_of, prepare, report_of
 from .fitting.progress import shown
 from .fitting.surroundings import voids, warn_around_a_fit, warn_of_many_fits
@@ -250,13 +253,16 @@ class PrivateRegression(BaseEstimator):
         """Return the source of rows, of which only so many of each unit are used where there are units."""
         if self.unit is None and groups is None:
             return self._source(X, y, sample_weight)
+        how: Any = {"max_rows": request.rows_per_unit, "bad_rows": request.bad_rows}
+        if groups is None and (is_raw(X) or is_source(X) or library_of(X) in ENGINES):
+            return streamed_units(self._source(X, y, sample_weight, self.unit), **how)
         ids = unit_column(X, self.unit) if groups is None else groups
         source = self._source(X if self.unit is None else without_column(X, self.unit), y, sample_weight)
-        return source_of_units(source, ids, max_rows=request.rows_per_unit, bad_rows=request.bad_rows)
+        return source_of_units(source, ids, **how)
 
-    def _source(self, X: Any, y: Any, sample_weight: Any = None) -> RowSource:
+    def _source(self, X: Any, y: Any, sample_weight: Any = None, unit: Any = None) -> RowSource:
         """Open the arguments of ``fit``, and remember the number and names of their columns as scikit-learn does."""
-        source = self._open(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, unit)
         if self.feature_map is not None:
             self.n_features_in_ = len(self.feature_map.raw_columns)
             self.feature_names_in_ = np.array(self.feature_map.raw_columns, dtype=object)
@@ -268,12 +274,34 @@ class PrivateRegression(BaseEstimator):
             self.feature_names_in_ = np.array(source.columns, dtype=object)
         return source
 
-    def _open(self, X: Any, y: Any, sample_weight: Any) -> RowSource:
+    def _open(self, X: Any, y: Any, sample_weight: Any = None, unit: Any = None) -> RowSource:
+        """Open rows; ``unit`` names the column of ids where these are to stand beside the targets."""
+        labels = self._labels_in(X)
+        if unit is not None or labels is not None:
+            return self._opened_raw(X, y, sample_weight, unit, labels)
         if self.feature_map is not None:
             return mapped_source(self.feature_map, X, y, sample_weight)
+        return open_rows(X, y, names=self._declared_names(), weights=sample_weight)
+
+    def _opened_raw(self, X: Any, y: Any, sample_weight: Any, unit: Any, labels: Any) -> RowSource:
+        """Open rows that are read anew in each pass, block by block as a recipe says."""
+        if not is_raw(X) or not isinstance(unit, str | None):
+            raise unnamed(X)
+        target, wanted, weights = named_target(X, y), self._declared_names(), weights_of(X, sample_weight)
+        columns = [name for name in raw_columns(X) if name not in (target, unit, weights)]
+        if wanted and set(wanted) <= set(columns):
+            columns = [name for name in columns if name in wanted]
+        recipe = recipe_of(self.feature_map, columns, target, labels, weights)
+        return made_source(X, recipe if unit is None else with_unit(recipe, X, unit))
+
+    def _declared_names(self) -> list[str] | None:
+        """Return the features that bounds name."""
         declared = self.bounds.features if isinstance(self.bounds, Bounds | PaidBounds) else None
-        names = list(declared) if isinstance(declared, Mapping) else None
-        return open_rows(X, y, names=names, weights=sample_weight)
+        return list(declared) if isinstance(declared, Mapping) else None
+
+    def _labels_in(self, X: Any) -> Any:
+        """Return the two labels that rows have in place of numbers, where they have."""
+        return None
 
     def _names(self) -> list[str]:
         if self.feature_map_ is not None:

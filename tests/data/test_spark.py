@@ -1,8 +1,6 @@
 """Fits on Spark equal fits in memory, whatever the partitions and whatever happens to a worker."""
 
 import os
-import shutil
-import sys
 import traceback
 from decimal import Decimal
 
@@ -34,31 +32,6 @@ pytestmark = [pytest.mark.extras, pytest.mark.spark, pytest.mark.filterwarnings(
 
 
 SCHEMA = "a double, b long, c boolean, d float, y double"
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A session whose workers run this Python; four attempts for each task, as a cluster has."""
-    sql = pytest.importorskip("pyspark.sql")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("Spark needs Java, and there is none on the path: install a JRE of version 17")
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "3",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-    }
-    builder = sql.SparkSession.builder.master("local[2,4]").appName("dpols")
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
 
 
 @pytest.fixture(scope="module")

@@ -420,12 +420,13 @@ def test_rows_may_belong_to_units():
 
 
 @pytest.mark.extras
-def test_tables_on_clusters_are_refused_with_a_way_out():
+def test_arrays_on_clusters_are_refused_with_a_way_out():
     frames = pytest.importorskip("dask.dataframe")
     rows, pay = people(50)
-    table_on_workers = frames.from_pandas(table(rows, "pandas").assign(pay=pay), npartitions=2)
-    with pytest.raises(DataTypeError, match="Parquet"):
-        PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL).fit(table_on_workers, "pay")
+    on_workers = frames.from_pandas(table(rows, "pandas").assign(pay=pay), npartitions=2)[["age", "pay"]].values
+    for unmapped in ({"feature_map": SMALL}, {"unit": "age", "max_rows_per_unit": 1}):
+        with pytest.raises(DataTypeError, match="to_dask_dataframe"):
+            PrivateLinearRegression(1.0, 1e-6, **unmapped).fit(on_workers, "pay")
 
 
 def test_ranges_are_declared_once():

@@ -8,7 +8,7 @@ from dpols import Bounds, PaidBounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.data import ArraySource, BoundedRows
 from dpols.data.unit_ids import unit_codes
-from dpols.data.units import first_rows, source_of_units
+from dpols.data.units import source_of_units
 from dpols.errors import DataError, ParameterError
 
 BOUNDS = Bounds(features=[(-3, 3), (-3, 3)], target=(-10, 10))
@@ -38,21 +38,30 @@ def model(**parameters):
     ],
     ids=["ints", "strings", "mixed", "floats", "dates", "numbers and digits"],
 )
-def test_the_first_rows_of_each_unit_are_kept_whatever_its_id_is(ids):
-    codes = unit_codes(ids)
-    assert first_rows(codes, 1).tolist() == [True, True, False, False, False, True, False]
-    assert first_rows(codes, 2).tolist() == [True, True, True, False, True, True, False]
-    assert first_rows(codes, 9).all()
+def test_so_many_rows_of_each_unit_are_used_whatever_its_id_is(ids):
+    X, y, _ = visits(7)
+    for most, sizes in ((1, {0: 1, 1: 1, 2: 1}), (2, {0: 2, 1: 2, 2: 1}), (9, {0: 4, 1: 2, 2: 1})):
+        kept = source_of_units(ArraySource(X, y), ids, max_rows=most, bad_rows="raise").kept
+        of_each = np.array([0, 1, 0, 0, 1, 2, 0])[kept]
+        assert {unit: int((of_each == unit).sum()) for unit in range(3)} == sizes
 
 
-def test_which_rows_are_kept_depends_on_the_rows_of_the_unit_alone():
+def test_which_rows_are_used_depends_on_the_rows_of_the_unit_alone():
     rng = np.random.default_rng(0)
     ids = rng.integers(0, 30, 400)
-    before = first_rows(unit_codes(ids), 3)
+    X, y = rng.integers(0, 3, (400, 2)).astype(float), rng.integers(0, 2, 400).astype(float)
+
+    def kept(rows, ids):
+        return source_of_units(ArraySource(*rows), ids, max_rows=3, bad_rows="raise").kept
+
+    before = kept((X, y), ids)
+    assert not before.all()
     for gone in range(30):
-        changed = np.where(ids == gone, -1 - np.arange(400), ids)  # its rows become anybody's
-        after = first_rows(unit_codes(changed), 3)
-        np.testing.assert_array_equal(before[ids != gone], after[ids != gone])
+        own = ids == gone
+        changed = np.where(own, -1 - np.arange(400), ids)  # its rows become anybody's
+        np.testing.assert_array_equal(before[~own], kept((X, y), changed)[~own])
+        zeroed = np.where(own[:, None], 0.0, X), np.where(own, 0.0, y)
+        np.testing.assert_array_equal(before[~own], kept(zeroed, ids)[~own])
 
 
 def test_missing_ids_are_refused_or_not_used():
@@ -105,13 +114,30 @@ def test_a_fit_finds_the_coefficients_and_says_whom_it_protects():
     assert "any other rows" in " ".join(replaced.to_text().split())
 
 
-def test_rows_beyond_the_number_change_nothing():
-    X, y, _ = visits(2000)
-    ids = np.repeat(range(500), 4)
-    wild = X.copy()
-    wild[2::4], wild[3::4] = 1e9, -1e9
-    one, two = (model(max_rows_per_unit=2).fit(rows, y, groups=ids) for rows in (X, wild))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
+def test_rows_that_are_not_used_change_nothing_and_nor_does_the_order_of_rows():
+    X, y, ids = visits(2000, units=300)
+    used = source_of_units(ArraySource(X, y), ids, max_rows=2, bad_rows="raise").kept
+    assert 0.2 < used.mean() < 0.4
+    whole = model(max_rows_per_unit=2).fit(X, y, groups=ids)
+    order = np.random.default_rng(1).permutation(2000)
+    shuffled = model(max_rows_per_unit=2).fit(X[order], y[order], groups=ids[order])
+    np.testing.assert_array_equal(whole.coef_, shuffled.coef_)
+    rest = np.where(used[:, None], X, 0.0), np.where(used, y, 0.0), np.where(used, ids, -1 - np.arange(2000))
+    without = source_of_units(ArraySource(*rest[:2]), rest[2], max_rows=2, bad_rows="raise")
+    np.testing.assert_array_equal(without.kept[used], True)
+
+
+def test_each_row_of_a_unit_is_as_likely_to_be_used_as_any_other_copies_included():
+    """Of 19 equal rows and one other, a choice among different rows would take the other in half of the units."""
+    units, size = 2000, 20
+    X, y = np.zeros((units * size, 1)), np.zeros(units * size)
+    y[::size] = 1.0
+    ids = np.repeat(np.arange(units), size)
+    for most in (1, 4):
+        kept = source_of_units(ArraySource(X, y), ids, max_rows=most, bad_rows="raise").kept
+        assert kept.sum() == most * units
+        share = y[kept].mean()
+        assert abs(share - 1 / size) < 4.0 * np.sqrt(0.05 * 0.95 / (most * units))
 
 
 @pytest.mark.extras
@@ -123,7 +149,7 @@ def test_the_unit_is_a_column_of_a_table_and_not_a_feature(library):
     table = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
     bounds = Bounds(features={"a": (-3, 3), "b": (-3, 3)}, target=(-10, 10))
     fitted = model(bounds=bounds, unit="who", max_rows_per_unit=3).fit(table, "y")
-    expected = model(max_rows_per_unit=3).fit(X, y, groups=ids)
+    expected = model(max_rows_per_unit=3).fit(X, y, groups=columns["who"])
     np.testing.assert_array_equal(fitted.coef_, expected.coef_)
     assert list(fitted.feature_names_in_) == ["a", "b"]
     assert "all rows of one who" in fitted.privacy_report_.to_text()
@@ -182,7 +208,7 @@ def test_a_source_that_is_not_in_memory_is_refused_with_a_remedy():
         def total(self, kernel, *args):
             raise AssertionError("nothing may be read")
 
-    with pytest.raises(DataError, match="needs rows in memory"):
+    with pytest.raises(DataError, match="need rows in memory"):
         source_of_units(Elsewhere(), [0] * 40, max_rows=2, bad_rows="raise")
 
 

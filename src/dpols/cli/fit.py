@@ -141,8 +141,8 @@ def fit(
 
     Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
     public knowledge, and only its columns are used; or a share of the budget pays for private bounds. Files are read in
-    parts, several times, so they may be far larger than memory; only --unit reads one file as a whole. Everything is
-    checked before anything is released, so an error costs no budget. Disk space for the results is reserved first, too.
+    parts, several times, so they may be far larger than memory. Everything is checked before anything is released, so
+    an error costs no budget. Disk space for the results is reserved first, too.
     """
     rule = given.parsed_delta(delta, epsilon)
     dialect = Dialect(separator, decimal, encoding)

@@ -15,7 +15,6 @@ from ..feature_map import FeatureMap
 from ..seen_text import visible
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
-from .found_bounds import categories_of, read_with_unit
 from .progress import pass_bar, passes_in_file
 from .report import report_text
 
@@ -49,15 +48,9 @@ def _fit(model: "PrivateRegression", table: DeclaredTable, watched: AbstractCont
     labels, weights = model.family == "binomial", table.weight is not None
     explained = bad_rows_explained(data, table.declared, labels=labels, weights=weights)
     with interrupts_explained(), explained, watched as progress:
-        if table.unit is None:
-            names = [*table.columns, *([] if table.weight is None else [table.weight])]
-            source = read(data, target, names, **table.dialect.options)
-            model.fit(source, sample_weight=table.weight, progress=progress)
-        else:
-            text = [table.unit, *categories_of(table.declared), *([target] if model.family == "binomial" else [])]
-            names = [*table.columns, target, table.unit, *([] if table.weight is None else [table.weight])]
-            rows = read_with_unit(data, names, table.dialect, text=text)
-            model.fit(rows, target, sample_weight=table.weight, progress=progress)
+        names = [*table.columns, *(name for name in (table.unit, table.weight) if name is not None)]
+        source = read(data, target, names, **table.dialect.options)
+        model.fit(source, sample_weight=table.weight, progress=progress)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..data import Bounds, read
 from ..data.arrow import pyarrow
 from ..data.files import Dialect, Stamp, column_types, table_in_memory
-from ..errors import BoundsError, DataTypeError, ParameterError
-from ..feature_map import CategoricalColumn, FeatureMap
+from ..errors import DataTypeError, ParameterError
+from ..feature_map import FeatureMap
 
 if TYPE_CHECKING:
     from ..side_releases.paid_bounds import PaidBounds
@@ -140,31 +140,6 @@ def from_table(path: Path, target: str | None, features: Sequence[str], dialect:
     """Return the ranges of a table in a file: of a public one, or unsafely of the data itself."""
     source: Any = read(path, target, features, **dialect.options)
     return Bounds.from_data(source, unsafe_from_data=True) if unsafe else Bounds.from_reference(source)
-
-
-def categories_of(declared: FeatureMap | None) -> list[str]:
-    """Return the columns that are declared as categories."""
-    columns = {} if declared is None else declared.columns
-    return [name for name, column in columns.items() if isinstance(column, CategoricalColumn)]
-
-
-def read_with_unit(path: Path, names: Sequence[str], dialect: Dialect, *, text: Sequence[str]) -> Any:
-    """Return some columns of a file as a table in memory, as the ids of units may be of any type.
-
-    CSV has no types, so ids and categories are read as ``text``, of which an empty cell is missing. pyarrow would judge
-    by all rows at once: one "1.5" among long whole numbers makes floats of them, and "007" is 7 or not.
-    """
-    arrow = pyarrow()
-    unread = BoundsError(f"{str(path)!r} cannot be read as a table with the columns {list(names)}.")
-    if path.is_dir():
-        raise BoundsError(f"--unit needs a table in one file, and {str(path)!r} is a folder.")
-    if not set(names) <= set(column_types(path, dialect)):
-        raise unread
-    try:
-        table = table_in_memory(Stamp.of(path, dialect), names, text)
-    except (arrow.ArrowInvalid, arrow.ArrowKeyError, OSError):  # whose messages would quote a cell
-        raise unread from None
-    return _without_empty(table, text)
 
 
 def _without_empty(table: Any, names: Sequence[str]) -> Any:

@@ -63,6 +63,14 @@ def stream_source(stream: Any, target: Any, names: Collection[str] | None = None
     return StreamSource(stream, n_rows, tuple(features), target, weights=weights)
 
 
+def stream_columns(stream: Any) -> tuple[str, ...]:
+    """Return the names of the columns of an object that offers an Arrow stream."""
+    if is_lazy_frame(stream):
+        return tuple(stream.collect_schema().names())
+    with _opened(stream) as reader:
+        return tuple(reader.schema.names)
+
+
 def made_stream_source(stream: Any, target: str, columns: Sequence[str], make: Callable[[Any], Block]) -> StreamSource:
     """Return the rows that ``make`` makes of each record batch of a stream, after a check of the first one."""
     require_name(target, "a query")

@@ -3,7 +3,7 @@
 A task returns a value and changes nothing, so a task that is retried, or lost with its worker, counts once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,6 +53,21 @@ def dask_source(table: Any, target: Any, weights: Any = None) -> DaskSource:
             "DataFrame or a two-dimensional Dask Array."
         )
     return (_frame_source if hasattr(table, "dtypes") else _array_source)(table, target, weights)
+
+
+def made_dask_source(
+    table: Any, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block]
+) -> DaskSource:
+    """Return what ``make`` makes of the raw columns of each partition of a Dask DataFrame."""
+    labels = {str(label): label for label in table.columns}
+    table = table[[labels[name] for name in raw]]
+    table.columns = list(raw)
+    make(table._meta)  # a frame without rows: refuses wrong columns
+    with unquoted(_reason):
+        pieces, n_rows = [(part,) for part in table.to_delayed()], len(table)
+    if n_rows < 1:
+        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
+    return DaskSource(pieces, partial(_made_blocks, make), n_rows, len(columns), tuple(columns))
 
 
 def _frame_source(table: Any, target: Any, weights: Any) -> DaskSource:
@@ -170,6 +185,11 @@ def _frame_blocks(n_features: int, inside: Sequence[bool], frame: Any, *vectors:
         values = frame.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
         own, beside = iter(values[:, n_features:].T), iter(vectors)
         yield _block(values[:, :n_features], *(next(own) if here else next(beside)[rows] for here in inside))
+
+
+def _made_blocks(make: Callable[[Any], Block], frame: Any) -> Iterator[Block]:
+    for start in range(0, len(frame), BLOCK_ROWS):
+        yield make(frame.iloc[start : start + BLOCK_ROWS])
 
 
 def _array_blocks(features: Any, *vectors: Any) -> Iterator[Block]:

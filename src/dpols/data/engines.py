@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import ParameterError
 from .kinds import library_of
 from .partitions import ReadBlocks
-from .source import Kernel, RowSource, Total
+from .source import Block, Kernel, RowSource, Total
 
 ENGINES = ("dask", "pyspark")
 SumTasks = Callable[[Sequence[Any], ReadBlocks, int, Kernel, tuple[Any, ...]], Total]
@@ -22,6 +22,22 @@ def engine_source(table: Any, target: Any, weights: Any = None) -> RowSource:
     from .spark_source import spark_source
 
     return spark_source(table, target, weights)
+
+
+def made_engine_source(
+    table: Any, raw: Sequence[str], text: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block]
+) -> RowSource:
+    """Return what ``make`` makes of the raw columns of a table of Dask or Spark, on the engine's workers.
+
+    Those in ``text`` need not hold numbers.
+    """
+    if library_of(table) == "dask":
+        from .dask_source import made_dask_source
+
+        return made_dask_source(table, raw, columns, make)
+    from .spark_source import made_spark_source
+
+    return made_spark_source(table, raw, text, columns, make)
 
 
 def task_engine(client: Any, spark: Any) -> SumTasks | None:

@@ -36,7 +36,8 @@ def open_rows(
     refuse_one_shot(X)
     weights = weights_of(X, weights)
     if isinstance(X, FileSource) and weights is not None:
-        X, weights = weighted_files(X, weights), None
+        require_column(weights, "rows of files")
+        X, weights = X.weighted(weights), None
     if names:
         refuse_feature(weights, names)
         require_columns(X, names)
@@ -57,12 +58,6 @@ def open_rows(
     if is_table(X):
         return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y), weights))
     return _array_source(X, y, weights)
-
-
-def weighted_files(source: FileSource, weights: Any) -> FileSource:
-    """Return the rows of files with one of their columns as weights."""
-    require_column(weights, "rows of files")
-    return source.weighted(weights)
 
 
 def rows_to_predict(estimator: Any, X: Any) -> Array:

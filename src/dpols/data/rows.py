@@ -19,6 +19,7 @@ from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, numbered
 from .scratch import scratch
 from .source import Array, LocalSource, RowsOfUnits, RowSource, Total
 from .span import Span
+from .units import first_of_units
 
 BadRows = Literal["raise", "zero"]
 Arithmetic = Literal["exact", "float"]
@@ -62,16 +63,17 @@ class BoundedRows:
     def unit_sums(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> Array:
         """Return for each unit, in columns, the sum over its rows of the lines that ``kernel(span, *args)`` gives.
 
-        The lines of a unit are added in the order of its rows, so that a sum depends on the rows of that unit alone.
+        The lines of a unit are added in an order of their own, so that a sum depends on the rows of that unit alone.
         """
-        parts = self._checked(self.source.total(_listed, *self._how(width), kernel, *args))[0]
-        lines = np.concatenate([*parts])
-        units = self.source.units if isinstance(self.source, RowsOfUnits) else None
-        if units is None:
+        how = self._how(width)
+        if not isinstance(self.source, RowsOfUnits):
             if self.rows_per_unit > 1:
                 raise DataError("sums over units need to know to which unit each row belongs; give unit or groups.")
-            return lines.T
-        return np.stack([np.bincount(units, weights=column) for column in lines.T])
+            return np.concatenate([*self._checked(self.source.total(_listed, *how, kernel, *args))[0]]).T
+        units, total = self.source.with_units(_listed, *how, kernel, *args)
+        lines = np.concatenate([*self._checked(total)[0]])
+        order = np.lexsort((*lines.T, units))
+        return np.stack([np.bincount(units[order], weights=column[order]) for column in lines.T])
 
     @property
     def all_in_use(self) -> bool:
@@ -88,14 +90,18 @@ class BoundedRows:
         n_rows, width = self.n_rows, self.row_map.n_coordinates
         if self.arithmetic != "exact" or self.is_rounded or not self.is_local or n_rows * width > _ROUNDED_CELLS:
             return self
-        blocks: list[Any] = [*self._checked(self.source.total(_rounded, *self._how(1)))[0]]
-        whole = np.empty((n_rows, width), np.float32, _order(blocks[0][0]))
-        target = np.empty((n_rows, *blocks[0][1].shape[1:]))
+        units, total = None, None
+        if isinstance(self.source, RowsOfUnits):
+            units, total = self.source.with_units(_rounded, *self._how(1))
+        blocks: list[Any] = [*self._checked(total or self.source.total(_rounded, *self._how(1)))[0]]
+        whole = np.zeros((n_rows, width), np.float32, _order(blocks[0][0]))
+        target = np.zeros((n_rows, *blocks[0][1].shape[1:]))
         place = 0
         for rows, targets in _taken(blocks):
             whole[place : place + len(rows)], target[place : place + len(rows)] = rows, targets
             place += len(rows)
-        return replace(self, source=ArraySource(whole, target), is_rounded=True)
+        source = ArraySource(whole, target)
+        return replace(self, source=source if units is None else first_of_units(source, units), is_rounded=True)
 
     def _how(self, width: int) -> tuple[RowMap | None, Arithmetic, int]:
         """Return how blocks are mapped, if they are not bounded already, and cut."""

@@ -55,9 +55,11 @@ class LocalSource(RowSource, Protocol):
 class RowsOfUnits(RowSource, Protocol):
     """A source of rows that belong to someone, of which some may not be used."""
 
-    @property
-    def units(self) -> Array:
-        """To which unit each row belongs that is used, as numbers from 0 on."""
+    def with_units(self, kernel: Kernel, *args: Any) -> tuple[Array, Total]:
+        """Return the numbers, from 0 on, of the units of all rows that are used, in the order of a pass, and its total.
+
+        The kernel keeps a line for each row, in a list.
+        """
 
 
 def add_up(parts: Iterable[tuple[tuple[Array, ...], int]]) -> Total:

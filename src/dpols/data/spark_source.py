@@ -5,7 +5,7 @@ Sums come back as the result of a query and never through an accumulator, which 
 
 import pickle
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -51,19 +51,13 @@ def sum_on_session(
 
 def spark_source(table: Any, target: Any, weights: Any = None) -> SparkSource:
     """Return the rows of a Spark DataFrame; target and weights are names of columns, or None."""
-    from pyspark.sql.functions import col
-    from pyspark.sql.types import BooleanType, NumericType
-
     require_name(target, "a Spark DataFrame")
     require_column(weights, "a Spark DataFrame")
     features = feature_names(table.columns, target, weights)
     wanted = [*features, *(name for name in (target, weights) if name is not None)]
-    numeric = {field.name for field in table.schema.fields if isinstance(field.dataType, NumericType | BooleanType)}
+    numeric = _numeric(table)
     require_numeric([name for name in wanted if name not in numeric], wanted)
-    # Names may hold dots and quotes, so that what goes to the workers has names of its own.
-    plain = [f"c{i}" for i in range(len(wanted))]
-    quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
-    query = table.select(*(col(name).cast("double").alias(c) for name, c in zip(quoted, plain, strict=True)))
+    query, plain = _selected(table, wanted, wanted)
     called = dict(zip(wanted, plain, strict=True))
     read = partial(_batch_blocks, plain[: len(features)], called.get(target), called.get(weights))
     with unquoted(_reason):
@@ -71,10 +65,44 @@ def spark_source(table: Any, target: Any, weights: Any = None) -> SparkSource:
     return SparkSource(query, read, n_rows, len(features), tuple(features))
 
 
+def made_spark_source(
+    table: Any, raw: Sequence[str], text: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block]
+) -> SparkSource:
+    """Return what ``make`` makes of the raw columns of a Spark DataFrame; those in ``text`` need not hold numbers."""
+    import pyarrow
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    feature_names(table.columns, None)
+    query, _ = _selected(table, raw, [name for name in _numeric(table) if name not in text])
+    make(_named(pyarrow.RecordBatch.from_pylist([], to_arrow_schema(query.schema)), raw))  # refuses wrong columns
+    with unquoted(_reason):
+        n_rows = table.count()
+    if n_rows < 1:
+        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
+    return SparkSource(query, partial(_made_blocks, tuple(raw), make), n_rows, len(columns), tuple(columns))
+
+
+def _numeric(table: Any) -> list[str]:
+    """Return the names of the columns that hold numbers or truth values."""
+    from pyspark.sql.types import BooleanType, NumericType
+
+    return [field.name for field in table.schema.fields if isinstance(field.dataType, NumericType | BooleanType)]
+
+
+def _selected(table: Any, names: Sequence[str], as_doubles: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return a query of some columns, and what they are called in it: names may hold dots and quotes."""
+    from pyspark.sql.functions import col
+
+    plain = [f"c{i}" for i in range(len(names))]
+    columns = [col("`" + name.replace("`", "``") + "`") for name in names]
+    cast = [c.cast("double") if name in as_doubles else c for name, c in zip(names, columns, strict=True)]
+    return table.select(*(c.alias(name) for c, name in zip(cast, plain, strict=True))), plain
+
+
 def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]) -> Total:
     sums = query.mapInArrow(partial(_sum_batches, read, n_features, kernel, args), _SCHEMA)
     zeros = kernel(*no_rows(n_features), *args)
-    if sum(value.nbytes for value in zeros) > _SMALL_TOTAL:
+    if sum(getattr(value, "nbytes", 0) for value in zeros) > _SMALL_TOTAL:
         # Neighbours are added on the workers first: all of them at once might not fit into the driver.
         groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
         sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
@@ -141,6 +169,18 @@ def _batch_blocks(
 ) -> Iterator[Block]:
     for batch in batches:
         yield split_batch(batch, features, target, {}, weights)
+
+
+def _made_blocks(names: Sequence[str], make: Callable[[Any], Block], batches: Iterable[Any]) -> Iterator[Block]:
+    for batch in batches:
+        yield make(_named(batch, names))
+
+
+def _named(batch: Any, names: Sequence[str]) -> Any:
+    """Return a record batch with the names of its columns in the table."""
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_arrays(batch.columns, names=list(names))
 
 
 def _task_blocks(tasks: Sequence[Any], read: ReadBlocks, batches: Iterable[Any]) -> Iterator[Block]:

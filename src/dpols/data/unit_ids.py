@@ -1,4 +1,4 @@
-"""Ids of units, numbered: how an id is understood depends on its own row and on the declared type alone.
+"""Ids of units: how an id is understood depends on its own row and on the declared type alone.
 
 numpy and pandas turn whole numbers with a missing one among them into floats, in which those beyond 2^53 coincide: one
 row without an id would join the units of others. So missing ids are set apart first, and only then is a column given to
@@ -6,7 +6,7 @@ numpy; and a float from 2^53 on, which may stand for several ids, is no id.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,25 @@ _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
 _POLARS_NATIVE = {"Boolean", "Float32", "Float64", *_WHOLE}
 
 
-def unit_codes(ids: Any) -> Array:
-    """Number the units: equal ids get equal numbers, and missing ones -1."""
+class UnitIds(NamedTuple):
+    """The ids of some rows: the different ones, and for each row which of them it has, -1 where it has none."""
+
+    codes: Array
+    ids: list[Hashable]
+
+    def of_rows(self) -> Array:
+        """Return the id of each row, None where it has none."""
+        ids = np.empty(len(self.ids) + 1, dtype=object)
+        ids[:-1] = self.ids
+        return np.asarray(ids[self.codes])
+
+
+def unit_ids(ids: Any) -> UnitIds:
+    """Tell the units apart: equal ids are one of them, also where they come from different blocks of a column."""
     shape = getattr(ids, "shape", (0,))
     if len(shape) != 1:
         raise DataError(f"the ids of units have shape {tuple(shape)}; give one for each row.")
-    readers: dict[str, Callable[[Any], Array]] = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_pyarrow}
+    readers: dict[str, Callable[[Any], UnitIds]] = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_pyarrow}
     read = readers.get(library_of(ids))
     if read is not None:
         return read(ids)
@@ -34,7 +47,27 @@ def unit_codes(ids: Any) -> Array:
     return _of_array(ids) if isinstance(ids, np.ndarray) else _of_objects(_as_list(ids))
 
 
-def _of_array(values: Array) -> Array:
+def unit_codes(ids: Any) -> Array:
+    """Number the units: equal ids get equal numbers, and missing ones -1."""
+    return unit_ids(ids).codes
+
+
+def text_of_id(value: Hashable) -> str:
+    """Return a text for an id that is the same where files, tables and engines have types of their own for it.
+
+    Ids that differ may have one text: it is for choosing among the rows of a unit, and never for telling units apart.
+
+    >>> text_of_id(7), text_of_id(7.0), text_of_id("7"), text_of_id("007")
+    ('7', '7', '7', '007')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _of_array(values: Array) -> UnitIds:
     if values.dtype.kind in "iubSU":
         return _numbered(values)
     if values.dtype.kind in "fcmM":
@@ -43,7 +76,7 @@ def _of_array(values: Array) -> Array:
     return _of_objects(values.tolist())
 
 
-def _of_pandas(ids: Any) -> Array:
+def _of_pandas(ids: Any) -> UnitIds:
     import pandas
 
     if isinstance(ids, pandas.MultiIndex) or ids.dtype == object:
@@ -52,20 +85,20 @@ def _of_pandas(ids: Any) -> Array:
     if isinstance(column.dtype, pandas.ArrowDtype):
         return _of_pyarrow(column.array.__arrow_array__())
     if isinstance(column.dtype, pandas.CategoricalDtype):
-        codes = np.append(unit_codes(column.cat.categories), -1)
-        return np.asarray(codes[column.cat.codes.to_numpy()])
+        found = unit_ids(column.cat.categories)
+        return UnitIds(np.append(found.codes, -1)[column.cat.codes.to_numpy()], found.ids)
     present = column.notna().to_numpy(dtype=bool)
     return _with_gaps(present, _of_array(column[present].to_numpy()))
 
 
-def _of_polars(ids: Any) -> Array:
+def _of_polars(ids: Any) -> UnitIds:
     values = ids.to_physical() if ids.dtype.is_temporal() else ids  # as objects, times would lose their nanoseconds
     if str(values.dtype) not in _POLARS_NATIVE:
         return _of_objects(values.to_list())
     return _with_gaps(values.is_not_null().to_numpy(), _of_array(values.drop_nulls().to_numpy()))
 
 
-def _of_pyarrow(ids: Any) -> Array:
+def _of_pyarrow(ids: Any) -> UnitIds:
     import pyarrow
     from pyarrow import types
 
@@ -74,35 +107,42 @@ def _of_pyarrow(ids: Any) -> Array:
         present, values = np.asarray(column.is_valid(), dtype=bool), column.drop_null()
         if types.is_floating(column.type):  # pyarrow tells 0.0 from -0.0
             return _with_gaps(present, _of_array(np.asarray(values)))
+        if types.is_timestamp(values.type) or types.is_time64(values.type) or types.is_duration(values.type):
+            values = values.view("int64") if isinstance(values, pyarrow.Array) else values.cast("int64")
         chunks = values.chunks if isinstance(values, pyarrow.ChunkedArray) else [values]
         encoded = pyarrow.chunked_array(chunks, values.type).dictionary_encode().unify_dictionaries()
     except pyarrow.ArrowException:  # of types that pyarrow cannot compare
         return _of_objects(ids.to_pylist())
     indices = [np.asarray(chunk.indices) for chunk in encoded.chunks]
-    return _with_gaps(present, np.concatenate([np.empty(0, dtype=np.int64), *indices]))
+    found = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    return _with_gaps(present, UnitIds(np.concatenate([np.empty(0, dtype=np.int64), *indices]), found))
 
 
-def _of_objects(values: list[Any]) -> Array:
+def _of_objects(values: list[Any]) -> UnitIds:
     known: dict[Hashable, int] = {}
     try:
-        return np.fromiter(
+        codes = np.fromiter(
             (-1 if _is_missing(value) else known.setdefault(value, len(known)) for value in values),
             dtype=np.int64,
             count=len(values),
         )
     except TypeError:
         raise DataError("the ids of units must be values that can be hashed, such as numbers or strings.") from None
+    return UnitIds(codes, list(known))
 
 
-def _numbered(values: Array) -> Array:
-    return np.unique(values, return_inverse=True)[1].reshape(-1)
+def _numbered(values: Array) -> UnitIds:
+    found, codes = np.unique(values, return_inverse=True)
+    if found.dtype.kind in "mM":  # as objects, times would lose their nanoseconds
+        found = found.astype(np.int64)
+    return UnitIds(codes.reshape(-1), found.tolist())
 
 
-def _with_gaps(present: Array, codes: Array) -> Array:
-    """Return the codes of the rows that have an id, among -1 for those that have none."""
+def _with_gaps(present: Array, found: UnitIds) -> UnitIds:
+    """Return the ids of the rows that have one, among -1 for those that have none."""
     spread = np.full(len(present), -1, dtype=np.int64)
-    spread[present] = codes
-    return spread
+    spread[present] = found.codes
+    return UnitIds(spread, found.ids)
 
 
 def _as_list(ids: Any) -> list[Any]:

@@ -1,21 +1,27 @@
 """Rows that belong to someone: at most so many rows of each unit, such as a patient with many visits, are used.
 
-The first rows of a unit, in the order of the table, are kept. Which these are depends on the rows of that unit alone,
-so that taking a unit away changes nothing but its own rows. Rows that are not kept count as rows of zeros: they add
-nothing to any sum.
+Which these are depends on the rows of that unit alone, so that taking a unit away changes nothing but its own rows.
+Rows that are not used count as rows of zeros: they add nothing to any sum.
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import DataError, ParameterError
 from .kinds import library_of
 from .memory import ArraySource, TableSource
+from .row_choice import choose, first_copies, plain_rows, row_hashes, seeds_of
 from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import even_blocks, map_blocks
-from .unit_ids import unit_codes
+from .unit_ids import unit_ids
+
+WITHOUT_ID = (
+    "the id of a unit is missing, or a float beyond 2^53, and bad_rows='raise' refuses rows without one. Fill it in, "
+    "store ids as whole numbers or text, or pass bad_rows='zero' to count such rows as rows of zeros."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,11 +31,7 @@ class UnitSource:
     source: ArraySource | TableSource
     kept: Array
     codes: Array  # of the unit of each row, kept or not
-
-    @property
-    def units(self) -> Array:
-        """To which unit each row belongs that is used."""
-        return np.asarray(self.codes[self.kept])
+    is_local: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -54,6 +56,10 @@ class UnitSource:
 
         return add_up(map_blocks(work, even_blocks(self.n_rows)))
 
+    def with_units(self, kernel: Kernel, *args: Any) -> tuple[Array, Total]:
+        """Return the numbers of the units of all rows that are used, in the order of a pass, and its total."""
+        return np.asarray(self.codes[self.kept]), self.total(kernel, *args)
+
 
 def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str) -> UnitSource:
     """Return at most ``max_rows`` rows of each unit; ``ids`` says to whom each row belongs.
@@ -62,18 +68,40 @@ def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str
     """
     if not isinstance(source, ArraySource | TableSource):
         raise DataError(
-            f"a privacy unit needs rows in memory, and they come from a {type(source).__name__}; read the table into "
-            "memory, or write a table with one row for each unit (such as its mean) and leave unit out."
+            f"ids beside the rows need rows in memory, and they come from a {type(source).__name__}, in which rows "
+            "have no order. Keep the ids in a column of the table, and name it by unit=... ."
         )
-    codes = unit_codes(ids)
+    codes, found = unit_ids(ids)
     if len(codes) != source.n_rows:
         raise DataError(f"there are {len(codes)} ids of units for {source.n_rows} rows; each row needs one.")
     if bad_rows == "raise" and (codes < 0).any():
-        raise DataError(
-            "the id of a unit is missing, or a float beyond 2^53, and bad_rows='raise' refuses rows without one. Fill "
-            "it in, store ids as whole numbers or text, or pass bad_rows='zero' to count such rows as rows of zeros."
-        )
-    return UnitSource(source, first_rows(codes, max_rows), codes)
+        raise DataError(WITHOUT_ID)
+    return UnitSource(source, _used_rows(source, codes, found, max_rows), codes)
+
+
+def first_of_units(source: ArraySource, units: Array) -> UnitSource:
+    """Return the rows of a source of which the first ones are used, and belong to these units."""
+    codes = np.full(source.n_rows, -1, dtype=np.int64)
+    codes[: len(units)] = units
+    return UnitSource(source, codes >= 0, codes)
+
+
+def _used_rows(source: ArraySource | TableSource, codes: Array, ids: Sequence[Hashable], max_rows: int) -> Array:
+    """Return which rows are used: at most ``max_rows`` of each unit, and none without a unit."""
+    large = np.append(np.bincount(codes[codes >= 0], minlength=len(ids)) > max_rows, False)  # the last for no id
+    seeds = np.zeros(len(large), dtype=np.uint64)
+    seeds[large] = seeds_of([ids[place] for place in np.flatnonzero(large).tolist()])
+    to_choose = large[codes]
+
+    def hashes(block: slice) -> Array:
+        some = to_choose[block]
+        features, target = source.block(block) if some.any() else (np.empty((len(some), 0)), np.empty(len(some)))
+        return row_hashes(plain_rows(features[some], target[some]), seeds[codes[block][some]])
+
+    numbers = np.concatenate(list(map_blocks(hashes, even_blocks(source.n_rows))))
+    used = np.asarray(codes >= 0)
+    used[to_choose] = first_copies(codes[to_choose], numbers, choose(codes[to_choose], numbers, max_rows))
+    return used
 
 
 def without_column(table: Any, name: Any) -> Any:
@@ -101,24 +129,13 @@ def unit_column(table: Any, name: Any) -> Any:
         return table[name]
     if not isinstance(table, np.ndarray | list | tuple):
         raise DataError(
-            f"unit={name!r} is a column of a table in memory, and X is a {type(table).__name__}; read it into memory, "
-            "or write a table with one row for each unit (such as its mean) and leave unit out."
+            f"unit={name!r} must name a column, and X is a {type(table).__name__}, which has none with names; pass a "
+            "table, or dpols.read(path, target=...)."
         )
     n_columns = _n_columns(table)
     if n_columns is None or isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < n_columns:
         raise DataError(f"unit={name!r} must be the number of a column where X is an array; or pass groups to fit.")
     return table[:, name] if isinstance(table, np.ndarray) else [row[name] for row in table]
-
-
-def first_rows(codes: Array, max_rows: int) -> Array:
-    """Return which rows are among the first ``max_rows`` of their unit; rows without a unit are not."""
-    order = np.argsort(codes, kind="stable")
-    ranked = codes[order]
-    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if len(codes) else np.array([], int)
-    sizes = np.diff(np.append(starts, len(codes)))
-    kept = np.zeros(len(codes), dtype=bool)
-    kept[order] = np.arange(len(codes)) - np.repeat(starts, sizes) < max_rows
-    return kept & (codes >= 0)
 
 
 def checked_max_rows(value: Any) -> int:

@@ -2,8 +2,8 @@
 
 from . import transforms
 from .columns import CategoricalColumn, NumericColumn
-from .labelled import labelled_files, outcomes
 from .mapping import FeatureMap
+from .recipes import outcomes, recipe_of, with_unit
 from .source import finite_features, mapped_bounds, mapped_files, mapped_source
 from .terms import Factor
 
@@ -13,10 +13,11 @@ __all__ = [
     "FeatureMap",
     "NumericColumn",
     "finite_features",
-    "labelled_files",
     "mapped_bounds",
     "mapped_files",
     "mapped_source",
     "outcomes",
+    "recipe_of",
     "transforms",
+    "with_unit",
 ]

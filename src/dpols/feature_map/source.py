@@ -2,22 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..data import Bounds, FileSource, RowSource, TableSource
-from ..data.arrow_stream import made_stream_source
-from ..data.kinds import is_source, is_stream, is_table, library_of, refuse_one_shot
+from ..data.engines import ENGINES
+from ..data.kinds import is_source, is_table, library_of, refuse_one_shot
 from ..data.memory import real_numbers
-from ..data.opening import weighted_files
+from ..data.recipe import is_raw, made_source, named_target, unnamed
 from ..data.source import Array, Block
-from ..data.weights import refuse_feature, require_column, weights_of, with_weights
-from ..errors import BoundsError, DataError, DataTypeError
+from ..data.weights import refuse_feature, weights_of, with_weights
+from ..errors import BoundsError, DataError
 from .cells import as_matrix, numbers, raw_column
-from .columns import CategoricalColumn
 from .mapping import FeatureMap
+from .recipes import made_block, recipe_of
 
 
 def mapped_source(feature_map: FeatureMap, table: Any, target: Any, weights: Any = None) -> RowSource:
@@ -27,25 +26,11 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any, weights: Any
     """
     refuse_one_shot(table)
     weights = weights_of(table, weights)
+    if is_raw(table):
+        return made_source(table, recipe_of(feature_map, (), named_target(table, target), weights=weights))
+    if is_source(table) or library_of(table) in ENGINES:
+        raise unnamed(table)
     refuse_feature(weights, feature_map.raw_columns)
-    if isinstance(table, FileSource):
-        if weights is not None:
-            table = weighted_files(table, weights)
-        if target is not None or table.target is None:
-            raise DataError("a source of rows has its own target: name it when it is opened, and pass no y to fit.")
-        feature_map.check_target(table.target)
-        return mapped_files(feature_map, table)
-    if is_stream(table):
-        if isinstance(target, str):
-            feature_map.check_target(target)
-        require_column(weights, "a query")
-        make = partial(mapped_block, feature_map, target, weights=weights)
-        return made_stream_source(table, target, feature_map.names, make)
-    if is_source(table) or library_of(table) in ("dask", "pyspark"):
-        raise DataTypeError(
-            f"a feature map cannot be applied to rows of type {type(table).__name__}; pass a table in memory, or write "
-            "the rows to Parquet files and pass dpols.read(path, target=...)."
-        )
     if target is None:
         raise DataError(
             "a fit requires y to be passed, but the target y is None. Pass the targets, or the name of their column."
@@ -66,7 +51,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any, weights: Any
         return TableSource(
             n_rows,
             feature_map.names,
-            lambda a, b: own(mapped_block(feature_map, target, _slice(rows, a, b)), a, b),
+            lambda a, b: own(made_block(feature_map, (), target, _slice(rows, a, b)), a, b),
         )
     vector = feature_map.fitted_target(real_numbers(target, "y"))
     if vector.shape != (n_rows,):
@@ -94,20 +79,8 @@ def _own_weights(rows: Any, weights: Any) -> Callable[[Block, int, int], Block]:
 
 def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
     """Return the features of raw rows in files; only their own columns are read, categories as text."""
-    text = [name for name in feature_map.raw_columns if isinstance(feature_map.columns[name], CategoricalColumn)]
-    make = partial(mapped_block, feature_map, source.target)
-    return source.mapped(feature_map.raw_columns, feature_map.names, make, text)
-
-
-def mapped_block(
-    feature_map: FeatureMap, target: str | None, block: Any, *, weights: str | None = None
-) -> tuple[Array, Array]:
-    """Return features and target of a block of raw rows. Pure, and importable where a block is read elsewhere."""
-    features = feature_map.transform(block)
-    if target is None:
-        return features, np.zeros(len(features))
-    made = features, feature_map.fitted_target(numbers(target, raw_column(block, target)))
-    return made if weights is None else with_weights(made, numbers(weights, raw_column(block, weights)))
+    recipe = recipe_of(feature_map, (), source.target)
+    return source.mapped(recipe.raw, recipe.names, recipe.make, recipe.text)
 
 
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:

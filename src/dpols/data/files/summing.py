@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import DataError, DataTypeError
-from ..arrow import column, split_batch, with_constants
+from ..arrow import split_batch, with_constants
 from ..scratch import shared_scratch
 from ..source import Block, Kernel, Total, add_up
-from ..weights import with_weights
 from .formats import FORMATS
 from .task import FileTask
 
@@ -27,10 +26,7 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
         n_rows += len(batch)
         if task.make is not None:
             try:
-                table = with_constants(batch, task.names, {**constants, **numbers})
-                block = task.make(table)
-                if task.weights is not None:
-                    block = with_weights(block, column(table, task.weights))
+                block = task.make(with_constants(batch, task.names, {**constants, **numbers}))
             except (DataError, DataTypeError) as error:
                 raise type(error)(f"{task.file.path!r}: {error}") from None
             yield block
