@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from starlette.responses import Response
@@ -147,9 +148,10 @@ def _of_same_table(visit: Visit, table: Path) -> Choices | None:
     """Return another project about the same file, if there is one."""
     for project in visit.site.projects.all():
         if project.key != visit.project.key:
-            choices = project.choices()
-            if choices.data is not None and Path(choices.data.path) == table:
-                return choices
+            with suppress(DpolsError):  # of a project whose file is damaged
+                choices = project.choices()
+                if choices.data is not None and Path(choices.data.path) == table:
+                    return choices
     return None
 
 

@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..privacy.attacker import success_under
-from ..privacy.budget import PrivacyBudget
 from .planner import LARGEST, SMALLEST, Curve
 
 WIDTH, HEIGHT = 320.0, 150.0
@@ -90,6 +88,9 @@ def _widths(curve: Curve, epsilon: float) -> Chart:
 
 
 def _attacker(epsilon: float, delta: float, unit: str | None) -> Chart:
+    from ..privacy.attacker import success_under
+    from ..privacy.budget import PrivacyBudget
+
     span = [SMALLEST * (LARGEST / SMALLEST) ** (i / _STEPS) for i in range(_STEPS + 1)]
     curve = [(e, success_under(PrivacyBudget(e, delta))) for e in span]
     here = success_under(PrivacyBudget(epsilon, delta))

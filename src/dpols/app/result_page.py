@@ -13,7 +13,6 @@ from .equivalents import command_line, script
 from .fits import Fit, fit_of, fits_of, summary_of
 from .forms import FormError, Reader
 from .guard import report_headers
-from .registry_form import FIELDS, filled
 from .site import Visit, go, project_page
 
 _DOWNLOADS = {
@@ -158,6 +157,8 @@ def _content(fit: Fit, name: str) -> str:
 
 def registry(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
     """Show what an entry of the registry of deployments needs that only the user knows."""
+    from .registry_form import FIELDS
+
     fit = _done(visit)
     return project_page(
         visit, "registry.html", step="results", problems=problems, fit=fit, entries=FIELDS, values=visit.fields
@@ -166,6 +167,8 @@ def registry(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Respon
 
 def registry_file(visit: Visit) -> Response:
     """Return the entry."""
+    from .registry_form import filled
+
     fit = _done(visit)
     assert fit.choices.data is not None
     try:

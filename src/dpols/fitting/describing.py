@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -131,10 +132,17 @@ def _described(prepared: Prepared) -> dict[str, Any]:
     name = request.target_name or (None if feature_map is None else feature_map.target_name)
     return {
         "target_name": name if feature_map is None or name is None else feature_map.fitted_label(name),
+        "table_name": _file_name(prepared.source),
         "formula": None if feature_map is None else feature_map.formula,
         "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def _file_name(source: Any) -> str | None:
+    """Return the name of the file or folder that rows are from; None for rows in memory."""
+    path = getattr(source, "path", None)
+    return Path(path).name if isinstance(path, str) else None
 
 
 def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:

@@ -1,5 +1,6 @@
 """What a report says, section by section, whatever it is written in."""
 
+import re
 from typing import Any
 
 from ..pages.parts import Bars, Bullets, Chances, Code, Part, Scatter, Section, Shares, Table, notebook_part
@@ -12,17 +13,36 @@ from .residuals import residual_picture, shares_of_sizes
 TITLE = "Privacy report"
 
 
+_KINDS = {"logistic": "A logistic regression", "poisson": "A Poisson regression"}
+_MOST_TERMS = 12  # that are named in a line
+
+
+def title_of(report: Any) -> str:
+    """Return the title of a report, which names what was predicted."""
+    return TITLE if report.target_name is None else f"{TITLE}: {report.target_name}"
+
+
+def verdict(report: Any) -> str:
+    """Return in a sentence whether the fit is of use."""
+    return f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
+
+
 def summary(report: Any) -> str:
     """Return the guarantee in one sentence."""
+    kind = next((words for method, words in _KINDS.items() if report.method.startswith(method)), "A linear regression")
     return (
-        f"A linear regression on {report.n_rows:,} rows, fitted with epsilon = {report.asked.epsilon:.6g} and delta = "
+        f"{kind} on {report.n_rows:,} rows, fitted with epsilon = {report.asked.epsilon:.6g} and delta = "
         f"{report.asked.delta:.4g} under {report.relation} neighbours, in {report.arithmetic} arithmetic."
     )
 
 
 def in_a_notebook(report: Any) -> str:
     """Return the report as a part of a page, in which what came out stands first."""
-    first = [Section("", (summary(report),)), *_outline(report), Section("What came out", outcome_parts(report))]
+    first = [
+        Section("", (verdict(report), summary(report))),
+        *_outline(report),
+        Section("What came out", outcome_parts(report)),
+    ]
     shown = [section.title for section in first]
     more = [section for section in sections(report) if section.title not in shown]
     return notebook_part(TITLE, first, more=more, alarm=report.alarm, cautions=report.cautions)
@@ -35,12 +55,12 @@ def _outline(report: Any) -> list[Section]:
 def sections(report: Any) -> tuple[Section, ...]:
     """Return all sections of a report."""
     return (
+        Section("What came out", outcome_parts(report)),
         *_outline(report),
         Section("What is protected", _protected(report)),
         Section("What the guarantee means", _meaning(report)),
         Section("What was released", _released(report)),
         Section("What it cost", (_cost(report),)),
-        Section("What came out", outcome_parts(report)),
         *_residuals(report),
         Section("What it rests on", _assumptions(report)),
         Section("How to check it", _checks(report)),
@@ -49,7 +69,16 @@ def sections(report: Any) -> tuple[Section, ...]:
 
 def _fitted(report: Any) -> tuple[tuple[str, str], ...]:
     rows = ("rows", f"{report.n_rows:,}, {report.n_features} coefficients")
-    return (*((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described), rows)
+    model = () if report.formula is not None or report.target_name is None else (("model", _model(report)),)
+    return (*((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described), *model, rows)
+
+
+def _model(report: Any) -> str:
+    """Return target and features as a formula, where the fit was not by one; categories by their column."""
+    names = [coefficient.name for coefficient in report.coefficients if coefficient.name != "intercept"]
+    columns = list(dict.fromkeys(re.sub(r"\[[^\]]*\]", "", name) for name in names))
+    rest = [f"{len(columns) - _MOST_TERMS} more"] if len(columns) > _MOST_TERMS else []
+    return f"{report.target_name} ~ {' + '.join((*columns[:_MOST_TERMS], *rest))}"
 
 
 def _protected(report: Any) -> tuple[Part, ...]:
@@ -120,21 +149,19 @@ _BARS = (
 
 
 def outcome_parts(report: Any) -> tuple[Part, ...]:
-    """Return what came out: coefficients, with intervals and a picture where there are any, and the verdict."""
+    """Return what came out: coefficients, with intervals and a picture where there are any."""
     rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
-    verdict = f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
     table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)
     if report.constraints:
         kept = f"The coefficients are kept within public constraints: {'; '.join(report.constraints)}."
-        return kept, *report.estimate_notes, table, report.noise_meaning, verdict
+        return kept, *report.estimate_notes, table, report.noise_meaning
     if not report.estimates:
-        return *report.estimate_notes, table, report.noise_meaning, verdict
+        return *report.estimate_notes, table, report.noise_meaning
     lines = tuple((line.name, *line.describe()) for line in report.estimates)
     return (
-        Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
         Bars(tuple(bar_of(line) for line in report.estimates), _BARS),
+        Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
         *report.estimate_notes,
-        verdict,
     )
 
 
@@ -193,6 +220,6 @@ def _checks(report: Any) -> tuple[Part, ...]:
         "The report as JSON (report.to_json(), or dpols fit --json) lists every release with its parameters. This "
         "computes anew what they cost, without the data:"
     )
-    versions = Table(("", ""), tuple(report.versions))
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions)
     ledger = "" if report.ledger_entry is None else " --ledger FILE"
-    return words, Code((f"dpols verify report.json{ledger}",)), "The fit ran with these versions:", versions
+    return words, Code((f"dpols verify report.json{ledger}",)), f"The fit ran with {versions}."

@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..pages import render
-from .content import TITLE, sections, summary
+from .content import sections, summary, title_of, verdict
 
 
 def to_html(report: Any) -> str:
@@ -14,7 +14,8 @@ def to_html(report: Any) -> str:
     return render(
         "report.html",
         report=report,
-        title=TITLE,
+        title=title_of(report),
+        verdict=verdict(report),
         summary=summary(report),
         sections=sections(report),
         data=Markup(data),

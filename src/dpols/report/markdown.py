@@ -4,14 +4,15 @@ import re
 from typing import Any
 
 from ..pages.parts import Bars, Bullets, Chances, Code, Scatter, Shares, Table
-from .content import TITLE, sections, summary
+from .content import sections, summary, title_of, verdict
 
 
 def to_markdown(report: Any) -> str:
     """Return a report as Markdown with tables."""
     warning = report.alarm
     warnings = (*([warning] if warning else []), *report.cautions)
-    blocks = [f"# {TITLE}", *(f"**{_escaped(text)}**" for text in warnings), _escaped(summary(report))]
+    blocks = [f"# {_escaped(title_of(report))}", *(f"**{_escaped(text)}**" for text in (*warnings, verdict(report)))]
+    blocks.append(_escaped(summary(report)))
     for section in sections(report):
         parts = [
             part for part in section.parts if not isinstance(part, Bars | Scatter)

@@ -45,6 +45,7 @@ class PrivacyReport(Report):
     staged: bool  # later releases were chosen by what earlier ones released, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
     target_name: str | None = None  # the dependent variable, where it has a name
+    table_name: str | None = None  # of the file or folder that the rows are from, where they are from one
     formula: str | None = None
     reference_levels: tuple[tuple[str, str], ...] = ()  # columns of categories, with the one others are compared with
     date: str | None = None  # of the fit, in UTC
@@ -81,6 +82,7 @@ class PrivacyReport(Report):
         levels = ", ".join(f"{level} (of {column})" for column, level in self.reference_levels)
         facts = (
             ("Dep. variable", self.target_name),
+            ("Table", self.table_name),
             ("Formula", self.formula),
             ("Reference", levels or None),
             ("Date", self.date),

@@ -1,0 +1,216 @@
+"""The app in a real Chromium: the whole walk, mistakes, windows, reloads, a killed server, and keys alone."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+from walk import App, Walk, running_app
+
+from conftest import CANARY
+from dpols.ledger import BudgetLedger
+
+pytestmark = pytest.mark.extras
+
+RANGES = {"age": (18, 90), "hours": (0, 60)}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    with running_app(tmp_path_factory.mktemp("app") / "projects", "--demo") as app:
+        yield app
+
+
+@pytest.fixture
+def window(chromium, app):
+    """A window that was let in, and what it asked for beyond the app."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    page.elsewhere, page.said = [], []
+    page.on("request", lambda r: None if r.url.startswith(app.address) else page.elsewhere.append(r.url))
+    page.on("console", lambda message: page.said.append(message.text))
+    page.goto(app.link)
+    yield page
+    assert not [url for url in page.elsewhere if not url.startswith("data:")]
+    context.close()
+
+
+def ledger_of(app, key):
+    return BudgetLedger(app.folder / key / "budget.ledger")
+
+
+def to_confirm(window, app, table, name):
+    walk = Walk(window, app).project(name).data(table, 400)
+    walk.model("pay", numbers=("age", "hours"), categories={"region": "north, south"})
+    return walk.bounds({"pay": (0, 100), **RANGES}).plan("1", intervals=False)
+
+
+def test_the_whole_walk_on_a_mixed_table(window, app, table):
+    walk = Walk(window, app).project("whole walk").data(table, 400)
+    assert walk.heading == "Model"
+    walk.model("pay", numbers=("age", "hours"), categories={"region": "north, south"})
+    window.locator("#high-3").fill("100")
+    window.locator("#low-3").fill("0")
+    for name, (low, high) in RANGES.items():
+        walk.row(name).get_by_label("Low").fill(str(low))
+        walk.row(name).get_by_label("High").fill(str(high))
+    window.wait_for_selector("#advice :text('standard deviations')")
+    walk.go_on()
+    assert walk.heading == "Plan"
+    window.wait_for_selector("#picture [data-done=yes]")
+    before = window.locator("#picture").inner_text()
+    window.locator("#slider").evaluate("e => { e.value = 10; e.dispatchEvent(new Event('input', {bubbles: true})); }")
+    window.wait_for_function("before => document.querySelector('#picture').innerText !== before", arg=before)
+    assert window.get_by_label("Epsilon of this fit").input_value() == "0.085"
+    walk.plan("1").fit()
+    assert walk.heading == "Result of fit 1"
+    window.get_by_label("age", exact=True).fill("40")
+    window.get_by_label("hours", exact=True).fill("30")
+    window.get_by_role("button", name="Predict").click()
+    assert re.search(r"predicted: -?\d", window.locator("output").inner_text())
+    with window.expect_download() as found:
+        window.get_by_role("link", name="model.json").click()
+    assert '"coef"' in found.value.path().read_text()
+    assert CANARY not in window.content()
+    assert [entry.status for entry in ledger_of(app, "whole-walk").entries()] == ["spent"]
+    assert not [text for text in window.said if "Content Security Policy" in text or "Error" in text]
+
+
+def test_ten_mistakes_are_each_said_and_cost_nothing(window, app, table):
+    walk = Walk(window, app).project(" ")
+    assert "has no name" in walk.problems
+    walk.project("mistakes").data("/no/such/file.csv", 400)
+    assert "There is no file" in walk.problems
+    walk.data(table, 0)
+    assert "number of rows" in walk.problems
+    walk.data(table, 400, epsilon="many")
+    assert "must be a number" in walk.problems
+    walk.data(table, 400)
+    walk.go_on()
+    assert "No outcome was chosen" in walk.problems
+    walk.model("pay", categories={"region": "north"})
+    assert "needs its categories" in walk.problems
+    walk.model("pay", numbers=("age", "pay"), categories={"region": "north, south"})
+    assert "is the outcome" in walk.problems
+    walk.row("pay").get_by_label("Use it").select_option("")
+    walk.go_on().bounds({"pay": (0, 100), "age": (90, 18)})
+    assert "high must be above low" in walk.problems
+    walk.bounds({"pay": (0, "a lot"), "age": (18, 90)})
+    assert "is no number" in walk.problems
+    window.locator("#problems a").click()
+    assert window.evaluate("document.activeElement.id") == "high-3"
+    walk.bounds({"pay": (0, 100)}).plan("0", intervals=False)
+    assert "Epsilon must lie between" in walk.problems
+    assert not ledger_of(app, "mistakes").entries()
+
+
+def test_two_windows_a_double_click_reload_and_back_spend_once(window, app, table):
+    to_confirm(window, app, table, "two windows")
+    second = window.context.new_page()
+    second.goto(window.url)
+    window.get_by_role("button", name="Fit now, and spend").dblclick()
+    second.get_by_role("button", name="Fit now, and spend").click()
+    for page in (window, second):
+        Walk(page, app).until_done()
+        assert page.url.endswith("/fits/1")
+    window.reload()
+    window.go_back()
+    window.wait_for_load_state()
+    assert "Making it again spends the budget again" in window.content()
+    window.go_forward()
+    assert len(ledger_of(app, "two-windows").entries()) == 1
+
+
+def test_a_killed_server_loses_nothing_and_spends_nothing_twice(chromium, tmp_path, table):
+    app = App(tmp_path / "projects")
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(app.link)
+    to_confirm(page, app, table, "killed")
+    page.get_by_role("button", name="Fit now, and spend").click()
+    page.wait_for_url("**/fits/1")
+    app.kill()
+    with running_app(tmp_path / "projects") as again:
+        page.goto(again.link)
+        page.goto(f"{again.address}/p/killed/fits/1")
+        walk = Walk(page, again).until_done()
+        assert walk.heading == "Result of fit 1"
+        (entry,) = ledger_of(again, "killed").entries()
+        assert entry.status == "spent"
+    context.close()
+
+
+def test_keys_alone_lead_through_a_form(window, app, table):
+    walk = Walk(window, app)
+    window.goto(app.address)
+    for _ in range(40):
+        window.keyboard.press("Tab")
+        if window.evaluate("document.activeElement.id") == "name":
+            break
+    window.keyboard.type("by keys")
+    window.keyboard.press("Enter")
+    window.wait_for_url("**/data")
+    seen = []
+    for _ in range(60):
+        window.keyboard.press("Tab")
+        here = window.evaluate("document.activeElement.id || document.activeElement.textContent")
+        seen.append(here)
+        if here == "path":
+            window.keyboard.type(str(table))
+        elif here == "rows":
+            window.keyboard.type("400")
+        elif "Read the header" in here:
+            window.keyboard.press("Enter")
+            break
+    window.wait_for_url("**/model")
+    assert walk.heading == "Model"
+    assert {"path", "upload", "rows", "unit", "ledger_way-new", "total_epsilon"} <= set(seen)
+
+
+PAGES = ("", "p/demo/data", "p/demo/model", "p/demo/bounds", "p/demo/plan", "p/demo/confirm", "p/demo/history")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits_a_phone(chromium, app, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(app.link)
+    page.goto(f"{app.address}/p/demo/plan")
+    Walk(page, app).plan("0.5")
+    done = page.goto(f"{app.address}/p/demo/fits/1").status == 200
+    if not done:
+        page.goto(f"{app.address}/p/demo/confirm")
+        Walk(page, app).fit()
+    results = ("p/demo/fits/1", "p/demo/fits/1/registry", "p/demo/fits/1/files/report.html?look=yes")
+    for path in (*PAGES, *results):
+        page.goto(f"{app.address}/{path}")
+        if path.endswith("plan"):
+            page.wait_for_selector("#picture [data-done=yes]")
+        found = axe.run(page)
+        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+    context.close()
+
+
+def test_pages_come_quickly_and_the_first_one_too(window, app):
+    def seconds(path):
+        start = time.perf_counter()
+        window.goto(f"{app.address}/{path}")
+        return time.perf_counter() - start
+
+    for path in PAGES:
+        seconds(path)
+        assert min(seconds(path) for _ in range(3)) < 1.0, path  # 0.2 on a quiet machine
+
+
+def test_ctrl_c_ends_the_app_and_its_private_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    app = App(tmp_path / "projects")
+    assert len(list((tmp_path / "t").glob("dpols-app-*"))) == 1
+    os.kill(app.process.pid, signal.SIGINT)
+    app.process.wait(timeout=30)
+    assert not list((tmp_path / "t").glob("dpols-app-*"))
