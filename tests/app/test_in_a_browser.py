@@ -169,6 +169,25 @@ def test_keys_alone_lead_through_a_form(window, app, table):
     assert {"path", "upload", "rows", "unit", "ledger_way-new", "total_epsilon"} <= set(seen)
 
 
+# Words that are on two lines; what has no place to break at, such as a path or a hash, may be.
+BROKEN_WORDS = """() => {
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node.parentElement.closest("script, style, code, pre, option, details:not([open])")) continue;
+    for (const word of node.data.matchAll(/[A-Za-z]{2,}/g)) {
+      const before = node.data.slice(0, word.index).match(/\\S*$/)[0];
+      const after = node.data.slice(word.index).match(/^\\S*/)[0];
+      if (before.length + after.length > 25) continue;
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (tops.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+}"""
 PAGES = ("", "p/demo/data", "p/demo/model", "p/demo/bounds", "p/demo/plan", "p/demo/confirm", "p/demo/history")
 
 
@@ -192,7 +211,23 @@ def test_every_page_is_accessible_and_fits_a_phone(chromium, app, scheme):
         found = axe.run(page)
         assert found.violations_count == 0, f"{path}: {found.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        assert page.evaluate(BROKEN_WORDS) == [], path
     context.close()
+
+
+def test_a_report_of_a_small_model_prints_on_two_pages(chromium, app, tmp_path):
+    page = chromium.new_page()
+    page.goto(app.link)
+    page.goto(f"{app.address}/p/demo/fits/1/files/report.html?look=yes")
+    assert page.locator("h1").inner_text() == "Privacy report: pay"
+    top = page.locator("main").inner_text()
+    verdict, intervals = top.index("predicting a constant"), top.index("What came out")
+    assert verdict < intervals < top.index("What is protected")
+    for fact in ("staff.csv", "pay ~ age + hours + region + contract", "20,000"):
+        assert fact in top
+    printed = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm"))
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
+    page.close()
 
 
 def test_pages_come_quickly_and_the_first_one_too(window, app):

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from ..errors import DpolsError
 from . import fit_page
+from .declaring import outline
 from .equivalents import command_line, script
 from .fits import Fit, fit_of, fits_of, summary_of
 from .forms import FormError, Reader
@@ -48,7 +49,7 @@ def _result(
     problems: tuple[tuple[str, str], ...] = (),
     prediction: "list[tuple[str, str]] | None" = None,
 ) -> Response:
-    from ..report.content import outcome_parts, summary
+    from ..report.content import outcome_parts, summary, verdict
 
     model = _loaded(fit)
     report = model.privacy_report_
@@ -60,6 +61,8 @@ def _result(
         fit=fit,
         report=report,
         summary=summary(report),
+        verdict=verdict(report),
+        formula=outline(fit.choices.model),  # type: ignore[arg-type]
         parts=outcome_parts(report),
         inputs=_inputs(model, fit),
         values=visit.fields,
