@@ -19,7 +19,7 @@ demo: .venv/installed-demo ## fit a private regression and write what it gives t
 	$(BIN)/dpols demo --out demo-output
 
 test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
-	$(BIN)/pytest -q -n 3 --dist loadfile --durations=15
+	$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15
 
 CHECKED := tests/test_import_direction.py tests/test_layout.py tests/test_public_names.py \
 	tests/laws/test_law_reproducibility.py tests/laws/test_law_budget.py tests/laws/test_law_units.py \

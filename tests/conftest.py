@@ -1,6 +1,7 @@
 """Shared by all tests: the data folder, a small disk, counts of tests that need what may be missing, and hypothesis."""
 
 import errno
+import gc
 import os
 import subprocess
 import time
@@ -13,6 +14,20 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
 
 COUNTED = ("data", "spark", "browser")  # markers
+# Files whose tests take longest, which come first, so that no process is left with one of them in the end.
+LONGEST = (
+    "benchmarks/test_coverage.py",
+    "data/test_spark.py",
+    "data/test_dask.py",
+    "fuzz/test_fuzzing.py",
+    "audit/test_lower_bound.py",
+    "laws/test_law_consistency.py",
+    "planning/test_plan_accuracy.py",
+    "planted/test_planted.py",
+    "ledger/test_kills.py",
+    "ledger/test_failed_fits.py",
+    "cli/test_fit_output.py",
+)
 RAN = ("passed", "failed", "error", "xfailed", "xpassed")
 
 
@@ -69,6 +84,12 @@ def small_disk(tmp_path):
             time.sleep(0.1)
 
 
+def pytest_collection_finish():
+    """Leave what was collected out of garbage collections: it is large, and stays to the end."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -78,6 +99,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker("browser")
         # A property, as the keywords of a report hold folder names too: all of tests/data would count.
         item.user_properties += [("needs", marker) for marker in COUNTED if item.get_closest_marker(marker)]
+    first = {Path(__file__).parent / file: place for place, file in enumerate(LONGEST)}
+    if gone := [file.name for file in first if not file.is_file()]:
+        raise pytest.UsageError(f"LONGEST in tests/conftest.py names {', '.join(gone)}, which is not there.")
+    items.sort(key=lambda item: first.get(item.path, len(first)))
 
 
 def pytest_terminal_summary(terminalreporter):
