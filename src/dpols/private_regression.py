@@ -78,7 +78,7 @@ class PrivateRegression(BaseEstimator):
         return copy
 
     def fit(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, progress: Progress = None
+        self, X: Any = None, y: Any = None, *, sample_weight: Any = None, groups: Any = None, progress: Progress = None
     ) -> Self:
         """Fit on rows ``X`` and targets ``y``.
 
@@ -91,8 +91,19 @@ class PrivateRegression(BaseEstimator):
 
         All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
         before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
+
+        A model of ``ols``, ``logit`` or ``poisson`` is fitted; its ``fit()`` returns it as it is and spends nothing.
         """
+        if X is None and y is None:
+            return self._fitted_by_formula()
         return self._fit(X, y, groups, sample_weight, progress=progress)
+
+    def _fitted_by_formula(self) -> Self:
+        """Return a model that a formula was fitted by, which people call ``fit`` of, as statsmodels has it."""
+        made = getattr(self, "feature_map_", None)
+        if made is not None and made.formula is not None:
+            return self
+        raise ParameterError("X is missing: fit takes the rows and their targets, fit(X, y), or a table and a name.")
 
     def _fit(
         self,

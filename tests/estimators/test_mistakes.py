@@ -16,7 +16,7 @@ from dpols import (
     ols,
     read,
 )
-from dpols.errors import BadRowsError, BoundsError, DpolsError, WeakGuaranteeWarning
+from dpols.errors import BadRowsError, BoundsError, DpolsError, ParameterError, WeakGuaranteeWarning
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
@@ -139,3 +139,14 @@ def test_a_label_that_is_not_declared_is_named_as_a_cause():
         BadRowsError, match=r"A label that classes=\('never', 'always'\) does not list counts as missing"
     ):
         model.fit(X, labels)
+
+
+def test_fit_after_a_formula_returns_the_fit_and_spends_nothing(table):
+    """As statsmodels has it: ols(...).fit()."""
+    model = ols("wage ~ education", table, epsilon=1.0, delta=1e-6, bounds=BOUNDS, random_state=0)
+    report, coefficients = model.privacy_report_, model.coef_.copy()
+    assert model.fit() is model
+    assert model.privacy_report_ is report
+    np.testing.assert_array_equal(model.coef_, coefficients)
+    with pytest.raises(ParameterError, match=r"X is missing: fit takes the rows and their targets, fit\(X, y\)"):
+        PrivateLinearRegression(1.0, 1e-6, BOUNDS).fit()

@@ -52,10 +52,10 @@ def test_a_formula_and_its_reference_levels_are_named(people):
     found = report(model)
     assert found.formula == " ".join(formula.split())
     assert found.target_name == "pay"
-    assert found.reference_levels == (("region", "north"),)
+    assert found.reference_levels == (("region", "north or undeclared"),)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date)
     for text in (" ".join(found.to_text().split()), re.sub(r"\\(.)", r"\1", found.to_markdown())):
-        for words in ("pay ~ age + C(region", "north (of region)", found.date):
+        for words in ("pay ~ age + C(region", "north or undeclared (of region)", found.date):
             assert words in text
     assert FeatureMap.from_dict(model.feature_map_.to_dict()).formula == found.formula
 

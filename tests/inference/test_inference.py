@@ -25,6 +25,7 @@ def made_up(residual=(1.0, 0.0), total=(2.0, 0.0), **more):
         "names": ("a", "b"),
         "n_rows": 10_000,
         "rows_used": 10_000.0,
+        "rows_noise": 0.0,
         "intercept": True,
         "cov_type": "nonrobust",
         "estimate": np.array([1.0, -2.0]),
@@ -399,6 +400,7 @@ def inferred(gram_eigenvalues, *, seed=0):
     released = {
         "metric": np.eye(d),
         "used": 1e6,
+        "used_noise": np.zeros(1),
         "mass": 1e6,
         "target_mean": 0.0,
         "target_squares": 0.02,

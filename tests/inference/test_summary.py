@@ -117,6 +117,7 @@ class Whole(Known):
     squared: tuple[float, float, float] = (0.5, 0.4, 0.6)
     variance: tuple[float, float] = (4.0, 0.5)
     rows_used: float = 480.0
+    rows_noise: float = 12.0
     cov_type: str = "nonrobust"
     assumptions: tuple[str, ...] = ("Assumed: large residuals are rare.",)
 
@@ -200,7 +201,7 @@ def test_a_summary_names_what_was_fitted():
         "Reference north (of region), f (of sex)",
         "Date 2026-01-31",
         "Protects all rows of one patient together, of which at most 4 are used",
-        "Rows 500, of which about 480 are used; 3 coefficients",
+        "Rows 500, of which about 480 are used (a count with noise of standard deviation 12); 3 coefficients",
         "Assumed rows are independent",
         "F-statistic",
         "4 P values are shown here",
@@ -232,3 +233,47 @@ def test_names_are_never_markup_in_latex():
     assert len(re.findall(r"(?<!\\)&", row)) == 7
     assert r"$-30$" in text
     assert r"$1 \times 10^{6}$" in text
+
+
+def test_advice_stands_in_the_summary_once(tmp_path):
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (20_000, 2))
+    bounds = Bounds(features=[(-1.0, 1.0), (-1000.0, 0.0)], target=(-1.0, 1.0))
+    model = PrivateLinearRegression(1.0, 1e-6, bounds, inference=True, random_state=0).fit(X, 0.5 * X[:, 0])
+    assert any("'x1' lie at the upper end" in item for item in model.privacy_report_.advice)
+    text = " ".join(str(model.summary()).split())
+    for item in model.privacy_report_.advice:
+        assert text.count(f"Advice: {item}") == 1
+    assert "another unit" in model.summary().as_html()
+
+
+def test_the_number_of_rows_in_use_comes_with_its_noise():
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (6_000, 2))
+    bounds = Bounds(features=[(-1.0, 1.0)] * 2, target=(-1.0, 1.0))
+    ids = np.repeat(np.arange(600), 10)
+    counts = []
+    for seed in range(20):
+        model = PrivateLinearRegression(
+            3.0, 1e-6, bounds, inference=True, max_rows_per_unit=4, random_state=seed, arithmetic="float"
+        ).fit(X, 0.5 * X[:, 0], groups=ids)
+        counts.append(model.inference_.rows_used)
+    stated = model.inference_.rows_noise
+    assert 0.6 * stated < np.std(counts) < 1.5 * stated
+    assert abs(np.mean(counts) - 2_400) < stated
+    assert f"(a count with noise of standard deviation {stated:,.0f})" in " ".join(str(model.summary()).split())
+
+
+def test_the_verdict_of_a_panel_agrees_with_its_f_test():
+    rng = np.random.default_rng(1)
+    ids = np.repeat(np.arange(700), 8)
+    X = rng.uniform(-1.0, 1.0, (5_600, 3))
+    y = 0.08 * X[:, 0] + 0.03 * rng.standard_normal(700)[ids] + 0.04 * rng.standard_normal(5_600)
+    bounds = Bounds(features=[(-1.0, 1.0)] * 3, target=(-1.0, 1.0))
+    verdicts = []
+    for signal in (1.0, 0.0):
+        model = PrivateLinearRegression(
+            5.0, 1e-6, bounds, inference=True, max_rows_per_unit=8, random_state=3, arithmetic="float"
+        ).fit(X, y - (1.0 - signal) * 0.08 * X[:, 0], groups=ids)
+        verdicts.append(model.privacy_report_.verdict)
+        assert (model.f_pvalue < 1e-6) == bool(signal)
+    assert verdicts[0] == "better than predicting a constant"
+    assert verdicts[1] != "better than predicting a constant"

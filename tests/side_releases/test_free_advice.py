@@ -102,3 +102,15 @@ def test_rows_without_an_intercept_have_no_means_to_judge(table):
     model = PrivateLinearRegression(1.0, 1e-6, feature_map=made, fit_intercept=False, random_state=0)
     model.fit(table, "pay")
     assert "hardly" not in " ".join(model.privacy_report_.advice)
+
+
+@pytest.mark.parametrize("inference", [False, True])
+def test_percent_where_shares_are_declared_is_said_also_where_some_are_zero(inference):
+    rng = np.random.default_rng(0)
+    share = 100.0 * rng.uniform(0.0, 1.0, 20_000) * (rng.random(20_000) < 0.7)
+    columns = np.column_stack((share, rng.uniform(0.0, 1.0, 20_000)))
+    bounds = Bounds(features=[(0.0, 1.0)] * 2, target=(0.0, 10.0))
+    model = PrivateLinearRegression(1.0, 1e-6, bounds, inference=inference, random_state=0)
+    (said,) = model.fit(columns, 2.0 + columns[:, 1] + rng.normal(0.0, 1.0, 20_000)).privacy_report_.advice
+    assert said.startswith("nearly all values of 'x0' lie at 0 or 1, or beyond and were clipped")
+    assert "it may be in percent: then declare bounds of 0 and 100" in said

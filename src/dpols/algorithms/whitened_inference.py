@@ -202,6 +202,7 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
         "used": np.full(channel.trials, float(plan.n_rows))
         if rows.all_in_use
         else np.clip(known.count, 1.0, plan.n_rows),
+        "used_noise": np.zeros(channel.trials) if rows.all_in_use else known.noise * known.mass,
         "row_means": known.noisy_features,
         "target_mean": known.noisy_target,
         "target_squares": known.target_squares,
@@ -238,12 +239,20 @@ def evidence(plan: InferencePlan, fit: Fit, trial: int, constant: float | None) 
     """Judge one trial's fit by its own releases, against its own constant, or against zero without an intercept."""
     of = {name: values[trial] for name, values in fit.transcript.items()}
     gain, stddev, feigned = explained(of, intercept=constant is not None)
-    # Least squares gains from pure noise too: a chi-square of as many degrees of freedom, times its variance.
-    slopes = plan.n_features - (constant is not None)
-    change, spread = slopes + feigned - gain, math.hypot(stddev, math.sqrt(2.0 * slopes))
+    # Least squares gains from pure noise too: a chi-square of as many degrees of freedom, times its variance. Sums over
+    # units of several rows are counted in units, so that this holds even of rows that are all alike in a unit.
+    slopes, variance = plan.n_features - (constant is not None), _largest_variance(plan, of)
+    change, spread = slopes * variance + feigned - gain, math.hypot(stddev, math.sqrt(2.0 * slopes) * variance)
     shortened = float(of["shortened"])
     covariance = of["metric"] @ closing_noise(of) @ of["metric"].T
     return Evidence(covariance, change, spread, shortened, shortened > _MANY)
+
+
+def _largest_variance(plan: InferencePlan, of: dict[str, Array]) -> float:
+    """Return about the largest variance that residuals may have, as far as noise lets one tell; at most 1."""
+    bound = float(of["residual_bound"]) ** 2
+    room = (2.0 * plan.square_multiplier + float(of["lost"])) * bound
+    return float(np.clip((float(of["squares"]) + room) / float(of["used"]), 0.0, 1.0))
 
 
 def inverse_of(gram: Array, noise: float) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> None:
     """Print a report as tables that fit 80 columns; a summary stands in for the table of coefficients."""
     if summary is not None:
-        out.print(f"{summary}\n", soft_wrap=True)  # it says what is not private, too
+        out.print(f"{summary}\n", soft_wrap=True)  # it says what is not private, and the advice, too
         return show_cost(report)
     if report.alarm is not None:
         out.print(report.alarm, style="bold red", soft_wrap=True)
@@ -29,10 +29,12 @@ def show_report(report: "PrivacyReport", summary: "Summary | None" = None) -> No
     if report.constraints:
         out.print(f"{' '.join(report.estimate_notes)}\n")
     show_cost(report)
+    for item in report.advice:
+        out.print(f"Advice: {item}")
 
 
 def show_cost(report: "PrivacyReport") -> None:
-    """Print everything but the coefficients."""
+    """Print everything but the coefficients and the advice."""
     print_table(
         "Privacy report",
         ("", ""),
@@ -48,5 +50,3 @@ def show_cost(report: "PrivacyReport") -> None:
         [(str(line.times), line.what, line.describe()) for line in report.lines],
     )
     print_table(report.bounds_in_words, ("", ""), report.bounds)
-    for item in report.advice:
-        out.print(f"Advice: {item}")

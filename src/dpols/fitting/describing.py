@@ -134,7 +134,7 @@ def _described(prepared: Prepared) -> dict[str, Any]:
         "target_name": name if feature_map is None or name is None else feature_map.fitted_label(name),
         "table_name": _file_name(prepared.source),
         "formula": None if feature_map is None else feature_map.formula,
-        "reference_levels": () if feature_map is None else tuple(feature_map.reference_levels.items()),
+        "reference_levels": _references(feature_map),
         "date": datetime.now(UTC).date().isoformat(),
     }
 
@@ -235,7 +235,17 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple
     else:
         means = released_means(outcome.fit.transcript, outcome.row_map)
         found = advice_on_means(means, outcome.row_map, names, categories)
-    return (*method, *advice_on_room(room), *advice_on_weights(outcome.fit.transcript, outcome.row_map), *found)
+    weights = advice_on_weights(outcome.fit.transcript, outcome.row_map)
+    return (*method, *advice_on_room(room), *weights, *found)
+
+
+def _references(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:
+    """Return what the categories of each column are compared with; a value that is not declared may count as it."""
+    if feature_map is None:
+        return ()
+    unseen = {name for name, column in feature_map.columns.items() if getattr(column, "unknown", None) == "zeros"}
+    levels = feature_map.reference_levels.items()
+    return tuple((name, f"{level} or undeclared" if name in unseen else level) for name, level in levels)
 
 
 def _bounds_text(

@@ -140,6 +140,10 @@ def _options(request: Request, method: Algorithm) -> dict[str, Any]:
         raise ParameterError(
             f"cov_type={found!r} {'does not go with' if units else 'needs'} units of several rows; {remedy}."
         )
+    if options.get("residual_plot") and request.max_weight is not None:
+        raise ParameterError(
+            "residual_plot=True does not go with weights, which would scale fitted values; leave out one of them."
+        )
     return options
 
 

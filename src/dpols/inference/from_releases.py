@@ -66,6 +66,7 @@ def infer(
         names=tuple(names),
         n_rows=n_rows,
         rows_used=used,
+        rows_noise=float(of["used_noise"]) * rows_per_unit,
         intercept=intercept,
         cov_type=plan.cov_type,
         estimate=matrix @ fit.theta[trial] + offset,

@@ -66,6 +66,7 @@ class Inference:
     names: tuple[str, ...]  # of the coefficients, the intercept last where there is one
     n_rows: int  # of the table, a public number
     rows_used: float  # that are no rows of zeros: a released number
+    rows_noise: float  # the standard deviation of its noise; 0 where it is public that all are used
     intercept: bool
     cov_type: CovType  # of the sampling noise
     estimate: Array  # the coefficients: least squares, but for noise
@@ -210,6 +211,7 @@ class Inference:
             names=names,
             n_rows=whole(given["n_rows"]),
             rows_used=finite_number(given["rows_used"]),
+            rows_noise=finite_number(given["rows_noise"]),
             intercept=flag(given["intercept"]),
             cov_type=_cov_type(given["cov_type"]),
             estimate=_array(given["estimate"], (count,)),

@@ -201,6 +201,7 @@ def summarise(
         )
     if inference is not None:
         facts += _statistics(inference, alpha, target)
+    notes = (*notes, *(f"Advice: {item}" for item in report.advice))
     return Summary(alpha, target, rows, tuple(facts), report.alarm, report.cautions, notes)
 
 
@@ -230,7 +231,7 @@ def _no_intervals(report: PrivacyReport, inference: Inference | None, target: Ta
 
 def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> list[tuple[str, str]]:
     """Return public facts, and how many rows are in use."""
-    used = "" if inference is None else f", of which about {inference.rows_used:,.0f} are used"
+    used = "" if inference is None else _used(inference)
     rows = "single rows" if report.unit is None else f"all rows of one {report.unit} together, of which at most "
     return [
         ("Method", f"{report.title} ({report.method})"),
@@ -238,6 +239,14 @@ def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> lis
         ("Protects", rows if report.unit is None else f"{rows}{report.rows_per_unit} are used"),
         ("Rows", f"{report.n_rows:,}{used}; {report.n_features} coefficients"),
     ]
+
+
+def _used(inference: Inference) -> str:
+    """Say how many rows are in use, with the noise of this number."""
+    if not inference.rows_noise:
+        return ", all of which are used"
+    noise = f"a count with noise of standard deviation {inference.rows_noise:,.0f}"
+    return f", of which about {inference.rows_used:,.0f} are used ({noise})"
 
 
 def _statistics(inference: Inference, alpha: float, target: Target) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from ..data.source import Array
 _SURE, _LIKELY = 3.0, 2.0  # standard deviations of noise
 _AT_END = 0.05  # distance of a mean from an end of its bounds, of which the half-width is 1
 _HARDLY = 0.04  # standard deviation of a column that hardly varies, in the same units
+_AT_BOTH = 0.1  # share of the mean square that may be missing where all values lie at the two ends
 _MANY_OTHERS = 0.02  # share of rows with none of the declared categories
 _LIGHT = 0.1  # mean weight over the largest, below which that is too large
 _UNITS = "such as a fraction for percent, or thousands"
@@ -31,6 +32,7 @@ class Means:
     noise: float  # of a feature
     target_noise: float
     spread: Array  # about the largest standard deviation that a column may have, as far as noise lets one tell
+    least_square: Array  # about the least mean square that a column has, likewise
 
 
 def released_means(transcript: Mapping[str, Array], row_map: RowMap) -> Means | None:
@@ -39,13 +41,16 @@ def released_means(transcript: Mapping[str, Array], row_map: RowMap) -> Means | 
         return None
     features = transcript["row_means"][0][: row_map.n_features] * row_map.row_norm
     noise = float(transcript["mean_noise"][0])
-    spread = _largest_spread(transcript)[: row_map.n_features] * row_map.row_norm
-    return Means(features, float(transcript["target_mean"][0]), noise * row_map.row_norm, 0.5 * noise, spread)
+    spread, squares = (part[: row_map.n_features] for part in _spreads(transcript))
+    target = float(transcript["target_mean"][0])
+    norm, constant = row_map.row_norm, row_map.constant or 1.0
+    return Means(features, target, noise * norm, 0.5 * noise, spread * norm, squares * (norm * constant) ** 2)
 
 
-def _largest_spread(transcript: Mapping[str, Array]) -> Array:
-    """Return about the largest standard deviation of each coordinate of a row.
+def _spreads(transcript: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return about the largest standard deviation of each coordinate of a row, and about its least mean square.
 
+    The latter is over that of the constant, so that rows which were shortened do not lower it.
     In whitened coordinates v = M'x, X'X was released once more; or it is diagonal there, and its noise is that of the
     second Gram matrix alone.
     """
@@ -58,7 +63,8 @@ def _largest_spread(transcript: Mapping[str, Array]) -> Array:
     noise = float(transcript["gram_noise"][0]) * np.square(arms).sum(axis=0)
     # About the mean, whose coordinate is the constant, the last one.
     own = np.diag(gram) - gram[:, -1] ** 2 / max(gram[-1, -1], np.finfo(float).tiny)
-    return np.asarray(np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["mass"][0]))
+    squares = (np.diag(gram) - _LIKELY * noise) / max(gram[-1, -1], np.finfo(float).tiny)
+    return np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["mass"][0]), squares
 
 
 def advice_on_means(
@@ -83,7 +89,28 @@ def advice_on_means(
                 said += _at_an_end(f"{name!r}", float(means.features[i]), means.noise, ends) or _hardly_varies(
                     name, float(means.spread[i]), ends
                 )
+        said += _at_both_ends([name for i, name in enumerate(names) if _is_share(i, name, means, row_map, categories)])
     return tuple(said)
+
+
+def _is_share(
+    i: int, name: str, means: Means, row_map: RowMap, categories: Mapping[str, tuple[str, str] | None]
+) -> bool:
+    """Whether a column with bounds 0 and 1 has nearly all values at them, and not all at one of them."""
+    assert row_map.centre is not None
+    assert row_map.scale is not None
+    ends = (row_map.centre[i] - row_map.scale[i], row_map.centre[i] + row_map.scale[i])
+    inside = 1.0 - abs(float(means.features[i])) + _LIKELY * means.noise > _AT_END
+    return name not in categories and ends == (0.0, 1.0) and inside and bool(means.least_square[i] > 1.0 - _AT_BOTH)
+
+
+def _at_both_ends(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"nearly all values of {', '.join(map(repr, names))} lie at 0 or 1, or beyond and were clipped, as in columns "
+        "of yes and no. If one is a share, it may be in percent: then declare bounds of 0 and 100."
+    ]
 
 
 def advice_on_weights(transcript: Mapping[str, Array], row_map: RowMap) -> tuple[str, ...]:
