@@ -97,6 +97,14 @@ def test_no_weighted_row_moves_a_statistic_by_more_than_it_states(fit_intercept,
             assert np.linalg.norm(difference) <= statistic.sensitivity * (1.0 + 1e-9), name
 
 
+@every_arithmetic
+def test_a_long_row_of_the_largest_weight_attains_what_totals_state(arithmetic):
+    X, y = np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([1.0])
+    statistic = totals(weighted(X, y, np.array([LARGEST]), arithmetic=arithmetic))
+    moved = np.linalg.norm(statistic.value.astype(float))
+    assert 0.99999 < moved / statistic.sensitivity <= 1.0 + 1e-12
+
+
 @every_intercept
 def test_what_a_weighted_row_adds_depends_on_that_row_alone(fit_intercept):
     X, y, weights = drawn()

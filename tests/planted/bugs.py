@@ -8,11 +8,13 @@ import bugs_of_accounts
 import bugs_of_generalised
 import bugs_of_noise
 import bugs_of_rows
+import bugs_of_weights
 import bugs_of_whitening
 
 BUGS = (
     *bugs_of_noise.BUGS,
     *bugs_of_rows.BUGS,
+    *bugs_of_weights.BUGS,
     *bugs_of_accounts.BUGS,
     *bugs_of_whitening.BUGS,
     *bugs_of_generalised.BUGS,

@@ -85,8 +85,8 @@ BUGS = (
         "a search without a witness",
         Edit(
             "private_search/candidates.py",
-            "candidate._fit(*part, witness=witness)",
-            "candidate._fit(*part)",
+            "candidate._fit(X, y, sample_weight=weights, witness=witness)",
+            "candidate._fit(X, y, sample_weight=weights)",
         ),
     ),
     Bug(

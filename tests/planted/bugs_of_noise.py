@@ -220,7 +220,7 @@ BUGS = (
         "scores of a search",
         Edit(
             "private_search/scores.py",
-            "math.isqrt(len(models) * (_STEPS // 2) ** 2 - 1)",
+            "math.isqrt(len(sums) * (_STEPS // 2) ** 2 - 1)",
             "math.isqrt((_STEPS // 2) ** 2 - 1)",
         ),
     ),

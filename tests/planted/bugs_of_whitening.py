@@ -8,8 +8,8 @@ BUGS = (
         "totals",
         Edit(
             "statistics/sums.py",
-            "root = math.ceil(math.sqrt(8.0) * SQUARE) if sums.exact else math.sqrt(8.0)",
-            "root = 2.0 * SQUARE if sums.exact else 2.0",
+            "    return math.sqrt(8.0) if rows.row_map.max_weight is None else 3.0\n",
+            "    return 2.0\n",
         ),
     ),
     Bug(

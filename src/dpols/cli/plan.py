@@ -45,6 +45,9 @@ def plan(
     bounds_slack: Annotated[
         float, typer.Option(help="Width of the bounds, divided by 3 standard deviations to either side.")
     ] = 1.0,
+    mean_weight: Annotated[
+        float, typer.Option(help="Mean weight of rows, divided by the largest; 1 where rows have no weights.")
+    ] = 1.0,
     bounds: Annotated[Path | None, typer.Option(metavar="FILE", help="Bounds file, as dpols fit takes it.")] = None,
     public_table: Annotated[
         Path | None,
@@ -94,6 +97,7 @@ def plan(
         "r_squared": r_squared,
         "condition": condition,
         "bounds_slack": bounds_slack,
+        "mean_weight": mean_weight,
         "fit_intercept": not no_intercept,
         "neighbours": neighbours,
         "max_rows_per_unit": _rows_per_unit(unit, max_rows_per_unit),
@@ -256,6 +260,7 @@ _OPTIONS = {
     "interval_width": "--want-width",
     "interval_share": "--want-share",
     "bounds_slack": "--bounds-slack",
+    "mean_weight": "--mean-weight",
     "r_squared": "--r-squared",
     "public_table": "--public-table",
     "max_rows_per_unit": "--max-rows-per-unit",

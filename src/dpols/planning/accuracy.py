@@ -175,6 +175,8 @@ def plan_accuracy(
         The share of the target's variance that features explain, as you expect it.
     condition : float, default=10
         Largest over smallest eigenvalue of the features' correlation matrix: 1 for independent features.
+    mean_weight : float, default=1
+        The mean weight of rows over the largest that is declared, where a fit is to have weights; 1 for no weights.
     bounds_slack : float, default=1
         How many times as wide as the data's spread (3 standard deviations to either side) the bounds are.
     fit_intercept : bool, default=True

@@ -10,7 +10,7 @@ from ..feature_map import FeatureMap
 from ..privacy import Neighbours, PrivacyBudget
 from ..privacy.budget import budget_for
 from .mapped import MappedShape
-from .samples import Sample
+from .samples import Sample, weighted
 from .shapes import PublicTable, Shape, samples_of, whole
 from .shapes import public_table as read_public_table
 from .simulation import PlannedRow, planned_row
@@ -29,6 +29,7 @@ class Assumptions(TypedDict, total=False):
     r_squared: float | None
     condition: float
     bounds_slack: float
+    mean_weight: float
     fit_intercept: bool
     public_table: Any
     target: Any
@@ -48,6 +49,7 @@ class Question:
     trials: int
     seed: int
     rows_per_unit: int = 1
+    mean_weight: float = 1.0  # over the largest one; 1 where rows have no weights
 
     @classmethod
     def of(
@@ -59,6 +61,7 @@ class Question:
         r_squared: float | None = None,
         condition: float = 10.0,
         bounds_slack: float = 1.0,
+        mean_weight: float = 1.0,
         fit_intercept: bool = True,
         public_table: Any = None,
         target: Any = None,
@@ -70,6 +73,10 @@ class Question:
         """Check what was given and settle what is assumed."""
         if neighbours not in tuple(Neighbours):
             raise ParameterError(f"neighbours={neighbours!r} must be 'zero-out' or 'replace-one'.")
+        if isinstance(mean_weight, bool) or not isinstance(mean_weight, int | float) or not 0.0 < mean_weight <= 1.0:
+            raise ParameterError(
+                f"mean_weight={mean_weight!r} must be above 0 and at most 1: the mean weight of rows over the largest."
+            )
         if public_table is not None:
             if r_squared is not None or d is not None:
                 raise ParameterError("d and r_squared come from public_table; leave them out where it is given.")
@@ -89,8 +96,8 @@ class Question:
             value = 0.5 if r_squared is None else r_squared
             given = whole("d", d), value, condition, bounds_slack, bounds, fit_intercept
             table = Shape(*given) if feature_map is None else MappedShape(*given, feature_map=feature_map)
-        per_unit = whole("max_rows_per_unit", max_rows_per_unit)
-        return cls(table, delta, Neighbours(neighbours), whole("trials", trials, 2), whole("seed", seed, 0), per_unit)
+        counts = whole("trials", trials, 2), whole("seed", seed, 0), whole("max_rows_per_unit", max_rows_per_unit)
+        return cls(table, delta, Neighbours(neighbours), *counts, float(mean_weight))
 
     @property
     def assumed(self) -> str:
@@ -99,6 +106,8 @@ class Question:
         intercept = "" if table.fit_intercept else ", no intercept"
         if self.rows_per_unit > 1:
             intercept += f"; each unit has {self.rows_per_unit} rows, which are alike"
+        if self.mean_weight < 1.0:
+            intercept += f"; weights have a mean of {self.mean_weight:g} of the largest"
         if table.bounds is not None and table.bounds.origin == "data":
             intercept += "; NOT PRIVATE: the bounds were read from the data"
         if isinstance(table, PublicTable):
@@ -123,7 +132,7 @@ class Question:
         if units < d + 4:
             least = f"{d + 4} units of {per_unit} rows" if per_unit > 1 else f"{d + 4}"
             raise ParameterError(f"n={n_rows!r} must be at least {least}: 4 more than the {d} features.")
-        return samples_of(self.table, units, self.seed)
+        return tuple(weighted(sample, self.mean_weight) for sample in samples_of(self.table, units, self.seed))
 
     def row(self, samples: Sequence[Sample], method: str, epsilon: float, *, intervals: bool) -> PlannedRow:
         """Simulate one cell."""

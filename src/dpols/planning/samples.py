@@ -4,16 +4,19 @@ Every statistic of a method is a sum over rows, so that a table in which each ro
 the distinct rows: exact, at the cost of those alone.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import beta
 
 from ..data import ArraySource, BoundedRows, Bounds, Total
 from ..data.source import Kernel
 from ..linalg import Array as Array
 
 MOST_ROWS = 20_000  # distinct ones
+_SPREAD = 4.0  # parameters of the beta law of weights add up to this
+_GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 def distinct(n_rows: int) -> int:
@@ -58,13 +61,14 @@ class Sample:
     bounds: Bounds
     fit_intercept: bool
     residual_share: float  # 1 - R^2 of the best coefficients in the population
+    shares: Array | None = None  # the weight of each distinct row over the largest; None where rows have no weights
     triangle: Array = field(init=False)  # R of the rows [X, 1] = Q R
     best: Array = field(init=False)  # least squares on these rows, the intercept last
     target_variance: float = field(init=False)
     feature_stddevs: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        weights = self.source.weights / self.source.n_rows
+        weights = self._weights()
         features, target = self.source.features, self.source.target
         centre = weights @ features if self.fit_intercept else np.zeros(features.shape[1])
         middle = float(weights @ target) if self.fit_intercept else 0.0
@@ -81,12 +85,20 @@ class Sample:
         for name, value in found.items():
             object.__setattr__(self, name, value)
 
+    def _weights(self) -> Array:
+        """Return how much each distinct row counts, all together 1."""
+        weights = self.source.weights / self.source.n_rows
+        return weights if self.shares is None else weights * self.shares / float(weights @ self.shares)
+
     def bounded(self) -> BoundedRows:
         """Return the rows as methods take them."""
         row_map = self.bounds.row_map(
             n_features=self.source.n_features, columns=self.source.columns, fit_intercept=self.fit_intercept
         )
-        return BoundedRows(self.source, row_map)
+        if self.shares is None:
+            return BoundedRows(self.source, row_map)
+        source = replace(self.source, target=np.column_stack((self.source.target, self.shares)))
+        return BoundedRows(source, replace(row_map, max_weight=1.0))
 
     def excess(self, coefficients: Array) -> Array:
         """Return by how much the mean squared error on these rows exceeds the least, for each row of coefficients."""
@@ -108,4 +120,18 @@ class Sample:
         d = self.source.n_features
         inverse = np.linalg.pinv(self.triangle)
         variance = self.residual_share * self.target_variance * np.einsum("ij,ij->i", inverse, inverse)[:d]
-        return np.asarray(variance * self.in_stddevs**2 / self.source.n_rows)
+        # Weights that differ make rows count for fewer: Kish's effective number of them.
+        effective = 1.0 / float(np.square(self._weights()) @ (1.0 / self.source.weights))
+        return np.asarray(variance * self.in_stddevs**2 / effective)
+
+
+def weighted(sample: Sample, mean_weight: float) -> Sample:
+    """Return a sample whose rows have weights, of a beta law with that mean, whatever else a row holds."""
+    if mean_weight == 1.0:
+        return sample
+    count = len(sample.source.target)
+    levels = (np.arange(count) + 0.5) / count
+    # Levels that are spread evenly, in an order that has nothing to do with that of the rows.
+    order = np.argsort((np.arange(count) * _GOLDEN) % 1.0)
+    shares = beta.ppf(levels, _SPREAD * mean_weight, _SPREAD * (1.0 - mean_weight))[order]
+    return replace(sample, shares=shares)
