@@ -400,7 +400,7 @@ def inferred(gram_eigenvalues, *, seed=0):
     released = {
         "metric": np.eye(d),
         "used": 1e6,
-        "used_noise": np.zeros(1),
+        "used_noise": 0.0,
         "mass": 1e6,
         "target_mean": 0.0,
         "target_squares": 0.02,
