@@ -22,6 +22,7 @@ from .tables.theil_sen import OPENDP
 
 EPSILONS = (0.3, 1.0, 3.0)
 SPLITS, QUICK_SPLITS = 10, 1
+_SOME = 0.01  # R^2 of least squares below which there is nothing to have a share of
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Standing:
     one_column: bool
     method: str
     epsilon: float
-    share: float  # of the R^2 of least squares on test rows, median over tables
+    share: float  # of the R^2 of least squares on test rows, median over tables where there is some
     worst_share: float
     below_zero: int  # tables on which a constant would be better
     tables: int
@@ -110,20 +111,17 @@ def _standings(outcomes: Iterable[Outcome]) -> list[Standing]:
 
 
 def _standing(one_column: bool, method: str, epsilon: float, cell: dict[str, list[Outcome]]) -> Standing:
-    reached = {
-        item: float(np.median([outcome.r2 for outcome in outcomes]) / np.median([o.least_squares_r2 for o in outcomes]))
-        for item, outcomes in cell.items()
-    }
-    shares = list(reached.values())
+    private = np.array([np.median([outcome.r2 for outcome in outcomes]) for outcomes in cell.values()])
+    least = np.array([np.median([outcome.least_squares_r2 for outcome in outcomes]) for outcomes in cell.values()])
+    shares = private[least > _SOME] / least[least > _SOME]
     times = [1e3 * float(np.median([outcome.seconds for outcome in outcomes])) for outcomes in cell.values()]
-    below = sum(share < 0.0 for share in shares)
     return Standing(
         one_column,
         method,
         epsilon,
         share=float(np.median(shares)),
-        worst_share=min(shares),
-        below_zero=below,
-        tables=len(shares),
+        worst_share=float(np.min(shares)),
+        below_zero=int(np.sum(private < 0.0)),
+        tables=len(private),
         milliseconds=float(np.median(times)),
     )

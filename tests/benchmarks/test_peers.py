@@ -22,9 +22,10 @@ def outcome(item, method, number, r2, *, one_column=False):
 def test_standings_are_medians_over_splits_then_over_tables():
     found = [outcome("a", "ihm", number, r2) for number, r2 in enumerate((0.1, 0.4, 0.5))]
     found += [outcome("b", "ihm", 0, -0.5), outcome("c", "ihm", 0, 0.5), outcome("c", "ihm", 0, 0.3, one_column=True)]
+    found.append(Outcome(Fit("d", "ihm", 1.0, 1.0, 0), 0.2, 0.2, -0.01, 0.01, 0.02))  # nothing to have a share of
     everything, single = peers._standings(found)
     assert (everything.share, everything.worst_share) == (pytest.approx(0.8), pytest.approx(-1.0))
-    assert (everything.below_zero, everything.tables, everything.milliseconds) == (1, 3, pytest.approx(20.0))
+    assert (everything.below_zero, everything.tables, everything.milliseconds) == (1, 4, pytest.approx(20.0))
     assert single.share == pytest.approx(0.6)
     assert rows_of([single])[0] == ["one", "ihm", "1", "0.60", "0.60", "0 of 1", "20"]
 
