@@ -23,6 +23,7 @@ RESIDUAL_BITS = 18  # of residuals from an expected target, in addition to those
 SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
 _DOWN = 1.0 - 2.0**-50  # more than a few operations on doubles can round up by
 _LIMB = 32
+_WIDE = 64  # columns from which on to know zeros of a matrix saves time
 _LIMB_MASK = np.int64((1 << _LIMB) - 1)
 
 
@@ -260,7 +261,12 @@ class FixedPointSpan:
 
     def _inside(self, columns: Array, exponent: Array) -> Array:
         """Return M' row of every row, in columns: exactly, as M has whole numbers in steps of 2^-exponent."""
-        products: Array = columns @ self.rows.T
+        if len(columns) < _WIDE or not _is_centring(columns):
+            products: Array = columns @ self.rows.T
+        else:
+            products = np.empty(self.rows.shape[::-1])
+            np.multiply(self.rows.T, np.diag(columns)[:, None], out=products)
+            products[:-1] += columns[:-1, -1:] * self.rows[:, -1]
         products *= 2.0 ** -(exponent + BITS)[:, None]
         return products
 
@@ -287,6 +293,12 @@ class FixedPointSpan:
         """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
         product = self._predictors(theta, exponent)
         return np.subtract((self.target / ONE)[:, None], product, out=product)
+
+
+def _is_centring(columns: Array) -> bool:
+    """Whether products with a matrix take few operations: beside its diagonal only the last column is not zero."""
+    others = columns[:, :-1] != 0.0
+    return bool(np.count_nonzero(others) == np.count_nonzero(np.diag(others)))
 
 
 def _in_steps(residuals: Array, residual_bound: float | Array) -> Array:

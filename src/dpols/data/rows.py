@@ -15,10 +15,11 @@ from ..errors import BadRowsError, DataError
 from .bounds import RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .memory import ArraySource
-from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, numbered
+from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, numbered
 from .scratch import scratch
-from .source import Array, LocalSource, RowsOfUnits, RowSource, Total
+from .source import Array, LocalSource, RowsOfUnits, RowSource, Total, add_up
 from .span import Span
+from .threads import even_blocks, map_blocks
 from .units import first_of_units
 
 BadRows = Literal["raise", "zero"]
@@ -90,6 +91,8 @@ class BoundedRows:
         n_rows, width = self.n_rows, self.row_map.n_coordinates
         if self.arithmetic != "exact" or self.is_rounded or not self.is_local or n_rows * width > _ROUNDED_CELLS:
             return self
+        if isinstance(self.source, RowsInMemory) and not isinstance(self.source, RowsOfUnits):
+            return replace(self, source=self._rounded_in_place(self.source), is_rounded=True)
         units, total = None, None
         if isinstance(self.source, RowsOfUnits):
             units, total = self.source.with_units(_rounded, *self._how(1))
@@ -102,6 +105,25 @@ class BoundedRows:
             place += len(rows)
         source = ArraySource(whole, target)
         return replace(self, source=source if units is None else first_of_units(source, units), is_rounded=True)
+
+    def _rounded_in_place(self, source: RowsInMemory) -> ArraySource:
+        """Return the bounded and rounded rows of a source in memory, each written once, to where it stays."""
+        features, targets = source.block(slice(0, 2))
+        whole = np.empty((self.n_rows, self.row_map.n_coordinates), np.float32, _order(features))
+        target = np.empty((self.n_rows, *targets.shape[1:]))
+
+        def work(block: slice) -> tuple[tuple[Array, ...], int]:
+            features, targets = source.block(block)
+            bad_rows = 0
+            for rows, span, bad in _spans(features, targets, *self._how(1)):
+                assert isinstance(span, FixedPointSpan)
+                whole[block][rows] = span.rows
+                target[block][rows] = span.target if span.root is None else np.column_stack((span.target, span.root))
+                bad_rows += bad
+            return (np.array(bad_rows),), len(targets)
+
+        self._checked(add_up(map_blocks(work, even_blocks(self.n_rows))))
+        return ArraySource(whole, target)
 
     def _how(self, width: int) -> tuple[RowMap | None, Arithmetic, int]:
         """Return how blocks are mapped, if they are not bounded already, and cut."""

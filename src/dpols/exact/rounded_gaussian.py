@@ -41,6 +41,7 @@ _ERROR_BOUND = 2.0**-40
 _SMALLEST_BELIEVED = np.uint64(2**40)
 _LARGEST_BELIEVED = np.uint64(2**64 - 2**53 - 1)
 _PAIRS_PER_BLOCK = 1 << 14
+_NEVER_CLEAR = 2**44  # scales at which no pair is settled: r exceeds 2**-5 for the words believed
 _GUARD_BITS = 32
 
 
@@ -80,8 +81,9 @@ def _positive(scale: Fraction | float) -> Fraction:
 def _in_double_precision(words: NDArray[np.uint64], scale: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Rounded pairs, zero where not settled, and which pairs are settled."""
     radial, angular = words
-    # Every larger scale leaves every pair open, as 2**64 does: r exceeds 2**-5 for the words believed.
-    radius = float(min(scale, Fraction(2**64))) * np.sqrt(-2.0 * np.log(_midpoints(radial)))
+    if scale >= _NEVER_CLEAR:
+        return np.zeros(words.shape, dtype=np.int64), np.zeros(words.shape[1], dtype=bool)
+    radius = float(scale) * np.sqrt(-2.0 * np.log(_midpoints(radial)))
     angle = 2.0 * np.pi * _midpoints(angular)
     scaled = np.stack([radius * np.cos(angle), radius * np.sin(angle)])
     nearest = np.rint(scaled)

@@ -1,6 +1,7 @@
 """The least noise at which a family of releases meets a budget."""
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from .accountant import log_delta_of
 from .budget import PrivacyBudget
@@ -23,6 +24,7 @@ def least_noise(
     return least_noise_for(lambda x: log_delta_of(releases_at(x), budget.epsilon), budget, start=start)
 
 
+@lru_cache(maxsize=256)
 def gaussian_multiplier(budget: PrivacyBudget) -> float:
     """Return the least noise multiplier at which one Gaussian release meets the budget (Balle and Wang, 2018).
 
