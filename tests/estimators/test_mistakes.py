@@ -150,3 +150,16 @@ def test_fit_after_a_formula_returns_the_fit_and_spends_nothing(table):
     np.testing.assert_array_equal(model.coef_, coefficients)
     with pytest.raises(ParameterError, match=r"X is missing: fit takes the rows and their targets, fit\(X, y\)"):
         PrivateLinearRegression(1.0, 1e-6, BOUNDS).fit()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_feature_with_the_name_of_the_constant_is_refused_unless_there_is_none(fit_intercept):
+    rows = pandas.DataFrame({"intercept": [1.0] * 50, "age": np.linspace(20, 60, 50), "pay": np.linspace(0, 9, 50)})
+    bounds = Bounds(features={"intercept": (0, 1), "age": (18, 90)}, target=(0, 10))
+    model = PrivateLinearRegression(1.0, 1e-6, bounds, fit_intercept=fit_intercept, random_state=0)
+    if fit_intercept:
+        with pytest.raises(BoundsError, match="a feature is named 'intercept', and so is the constant"):
+            model.fit(rows, "pay")
+    else:
+        names = [line.name for line in model.fit(rows, "pay").privacy_report_.coefficients]
+        assert names == ["intercept", "age"]

@@ -11,6 +11,7 @@ from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
 from ..errors import (
     ArithmeticWarning,
+    BoundsError,
     BudgetExceeded,
     CalibrationError,
     InferenceWarning,
@@ -72,6 +73,11 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
     relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)
+    if request.fit_intercept and "intercept" in _feature_names(request, source):
+        raise BoundsError(
+            "a feature is named 'intercept', and so is the constant that the fit adds. Rename the column; or, if it is "
+            "a constant itself, leave it out, or fit without another one (fit_intercept=False, --no-intercept)."
+        )
     if isinstance(bounds, PaidBounds):
         bounds.limits(source.n_features, source.columns)  # for its checks
     else:
