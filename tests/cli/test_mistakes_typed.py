@@ -79,6 +79,29 @@ def test_a_forgotten_category_is_told_where_others_have_a_category_of_their_own(
     assert "of the rows have a value of 'region' that is none of the declared categories. Add the categories" in said
 
 
+def test_a_forgotten_category_is_said_to_count_as_the_reference(fit):
+    changed = table()
+    changed["region"] = np.where(np.arange(N) % 5 == 0, "west", changed["region"])
+    said = advice(fit(changed))
+    assert "north or undeclared (of region)" in said
+    assert "others count as 'north'" in said
+
+
+def test_a_fit_that_will_have_no_intervals_says_so_in_one_line(fit):
+    budget = ("--epsilon", "0.01", "--delta", "1e-9", "--out", "model.json")
+    done = fit(None, "--inference", budget=budget)
+    assert done.code == 0
+    (warning,) = [line for line in done.err.splitlines() if "will have an interval" in line]
+    assert warning.startswith("warning: probably no coefficient will have an interval")
+    assert "rows, or fewer features would do" in warning
+
+
+def test_residuals_are_asked_for_by_an_option(fit, tmp_path):
+    done = fit(None, "--inference", "--option", "residual_plot=true", "--report", "report.txt")
+    assert done.code == 0, done.err
+    assert "Mean residuals by fitted value" in (tmp_path / "report.txt").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("factor", "end"), [(0.001, "lower"), (1000.0, "upper")])
 def test_a_target_in_another_unit_gets_the_cure(fit, factor, end):
     changed = table().assign(wage=lambda frame: factor * frame["wage"])
