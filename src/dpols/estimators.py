@@ -51,8 +51,9 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         up to 128 coefficients where the method has an exact form, else float with a warning.
     accounting : "exact" or "paper", default="exact"
         How the noise is calibrated: jointly and exactly, or as published.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
-        Which two data sets the guarantee makes hard to tell apart.
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
+        added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     options : mapping, optional
         Further choices of the method's ``plan``, for instance ``{"n_iterations": 9}``.
     constraints : Constraints, optional
@@ -130,7 +131,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         method: str = "whitened",
         arithmetic: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
-        neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+        neighbours: Literal["zero-out", "replace-one", "add-remove"] = "zero-out",
         options: Mapping[str, Any] | None = None,
         constraints: Constraints | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",

@@ -53,8 +53,9 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         Arithmetic of the run, as in PrivateLinearRegression.
     accounting : "exact" or "paper", default="exact"
         How the noise is calibrated: jointly and exactly, or by zero-concentrated differential privacy.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
-        Which two data sets the guarantee makes hard to tell apart.
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
+        added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     options : mapping, optional
         ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data.
     bad_rows : "raise" or "zero", default="raise"
@@ -122,7 +123,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         fit_intercept: bool = True,
         arithmetic: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
-        neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+        neighbours: Literal["zero-out", "replace-one", "add-remove"] = "zero-out",
         options: Mapping[str, Any] | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,
@@ -263,8 +264,9 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         Arithmetic of the run, as in PrivateLinearRegression.
     accounting : "exact" or "paper", default="exact"
         How the noise is calibrated: jointly and exactly, or by zero-concentrated differential privacy.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
-        Which two data sets the guarantee makes hard to tell apart.
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
+        added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     options : mapping, optional
         ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data.
     bad_rows : "raise" or "zero", default="raise"
@@ -328,7 +330,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         fit_intercept: bool = True,
         arithmetic: Literal["auto", "exact", "float"] = "auto",
         accounting: Literal["exact", "paper"] = "exact",
-        neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+        neighbours: Literal["zero-out", "replace-one", "add-remove"] = "zero-out",
         options: Mapping[str, Any] | None = None,
         bad_rows: Literal["raise", "zero"] = "raise",
         unit: str | int | None = None,

@@ -53,7 +53,7 @@ class PrivateRegression(BaseEstimator):
     fit_intercept: bool
     arithmetic: Literal["auto", "exact", "float"]
     accounting: Literal["exact", "paper"]
-    neighbours: Literal["zero-out", "replace-one"]
+    neighbours: Literal["zero-out", "replace-one", "add-remove"]
     options: Mapping[str, Any] | None
     bad_rows: Literal["raise", "zero"]
     unit: str | int | None
@@ -87,7 +87,8 @@ class PrivateRegression(BaseEstimator):
         name of the column that holds it; ``max_weight`` must be declared. ``groups`` says to which unit each row
         belongs, where no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over
         the rows and the time that is left; by default it does on a terminal or in a notebook, where a fit takes more
-        than two seconds. A function is called with the number of the pass, the rows that it has read, and all rows.
+        than two seconds. A function is called with the number of the pass, the rows that it has read, and all rows; of
+        rows it is told 0 with add-remove neighbours.
 
         All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
         before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.
@@ -123,7 +124,7 @@ class PrivateRegression(BaseEstimator):
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             prepared = prepare(request, self._source_of_units(X, y, groups, request, sample_weight))
             self.feature_map_ = request.feature_map
-            with shown(progress, prepared) as hook, told(hook, prepared.source.n_rows):
+            with shown(progress, prepared) as hook, told(hook, prepared.public_rows):
                 outcome, self.privacy_report_ = carry_out(
                     prepared,
                     self.random_state,

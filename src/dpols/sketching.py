@@ -37,7 +37,7 @@ from .privacy.checks import one_of
 from .randomness import Bits, Witness, streams
 from .report import release_lines
 from .report.alarm import not_private_in_short
-from .report.sketch_report import SketchReport
+from .report.sketch_report import PUBLIC, SketchReport
 from .statistics import gram
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -56,7 +56,7 @@ def release_sketch(
     rows: int,
     constant: bool = False,
     eigenvalue: Literal["off", "on"] = "off",
-    neighbours: Literal["zero-out", "replace-one"] = "zero-out",
+    neighbours: Literal["zero-out", "replace-one", "add-remove"] = "zero-out",
     bad_rows: Literal["raise", "zero"] = "raise",
     random_state: Any = None,
     ledger: BudgetLedger | str | PathLike[str] | None = None,
@@ -81,8 +81,9 @@ def release_sketch(
     eigenvalue : "off" or "on", default="off"
         Whether to spend part of the budget on the smallest eigenvalue of X'X in order to lower the shift. It pays
         where that eigenvalue is large: many rows, few columns, none of them nearly a combination of others.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
-        Which two tables the guarantee makes hard to tell apart.
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
+        Which two tables the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is added
+        or removed. With "add-remove" the number of rows is not public.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     random_state : int, RandomState, Generator or None, default=None
@@ -102,8 +103,8 @@ def release_sketch(
     >>> sketch.rows_.shape
     (200, 3)
     """
-    shared, source = as_ledger(ledger), _source(table)
     relation = one_of("neighbours", neighbours, tuple(Neighbours))
+    shared, source = as_ledger(ledger), _source(table, may_be_empty=not relation.rows_are_public)
     one_of("bad_rows", bad_rows, ("raise", "zero"))
     test = one_of("eigenvalue", eigenvalue, ("off", "on")) == "on"
     budget = PrivacyBudget(epsilon, delta)
@@ -114,7 +115,10 @@ def release_sketch(
     bits = witness.watch(streams(random_state, 1))
     void = not_private_in_short(seeded=bits[0].seeded, bounds_origin=bounds.origin)
     what = f"sketch of {plan.rows} rows at {budget}, {relation}{void}"
-    with held(shared, [plan.releases], what=what, released=lambda: witness.released), one_blas_thread():
+    with (
+        held(shared, [plan.releases], what=what, relation=relation, released=lambda: witness.released),
+        one_blas_thread(),
+    ):
         released, shift, grid, releases = _run(BoundedRows(source, row_map, bad_rows, "exact"), plan, bits)
         certificate = certify(releases, budget, relation=relation)  # of what was recorded, to be within the budget
         if releases != plan.releases:
@@ -128,7 +132,7 @@ def release_sketch(
         asked=budget,
         spent_epsilon=min(epsilon_of(releases, budget.delta, relation=relation), budget.epsilon),
         certified_delta=certificate.delta_bound,
-        n_rows=source.n_rows,
+        n_rows=source.n_rows if relation.rows_are_public else None,
         columns=columns + (_CONSTANT,) * bool(constant),
         sketch_rows=plan.rows,
         grid=grid,
@@ -136,6 +140,7 @@ def release_sketch(
         lines=release_lines(plan.release_names, releases),
         bounds=_bounds_text(bounds, columns, row_map),
         bounds_origin=bounds.origin,
+        assumed_public=PUBLIC[relation.rows_are_public],
     )
     return PrivateSketch(released, shift, row_map, report)
 
@@ -207,7 +212,7 @@ class PrivateSketch:
         """Return the leading directions and variances of the columns, each mapped to [-1, 1] by its bounds.
 
         About the mean where the sketch has a constant, else about zero. The shift moves no direction; it is taken off
-        the variances, which are not below 0.
+        the variances, which are not below 0. Where the number of rows is not public, the constant counts them.
         """
         p = self.row_map.n_features
         if int(n_components) != n_components or not 1 <= n_components <= p:
@@ -216,11 +221,22 @@ class PrivateSketch:
         spread = moments[:p, :p]
         if self.row_map.intercept is not None:
             sums = moments[:p, p] * self.row_map.row_norm / self.row_map.intercept
-            spread = spread - np.outer(sums, sums) / self.report.n_rows
+            spread = spread - np.outer(sums, sums) / self._n_rows()
         values, vectors = np.linalg.eigh(spread)
         leading = slice(None, -int(n_components) - 1, -1)
-        variances = np.maximum(values[leading], 0.0) * self.row_map.row_norm**2 / self.report.n_rows
+        variances = np.maximum(values[leading], 0.0) * self.row_map.row_norm**2 / self._n_rows()
         return PrincipalComponents(vectors[:, leading].T, variances)
+
+    def _n_rows(self) -> float:
+        """Return the number of rows: public, or as the sketch of the constant counts them, with its noise."""
+        if self.report.n_rows is not None:
+            return float(self.report.n_rows)
+        if self.row_map.constant is None:
+            raise ParameterError(
+                "the variance along a component needs the number of rows, which is not public with "
+                "neighbours='add-remove'; release the sketch with constant=True, which counts them with noise."
+            )
+        return max(float(self._normalised_gram()[-1, -1]) / self.row_map.constant**2, 1.0)
 
     def _normalised_gram(self) -> Array:
         k, d = self.rows_.shape
@@ -311,7 +327,7 @@ def _run(rows: BoundedRows, plan: _Plan, bits: Sequence[Bits]) -> tuple[Array, f
     return mixed.rows[0], float(mixed.shift[0]), mixed.grid, channel.releases
 
 
-def _source(table: Any) -> RowSource:
+def _source(table: Any, *, may_be_empty: bool) -> RowSource:
     if hasattr(table, "toarray"):
         raise DataTypeError("a sparse table cannot be sketched; pass table.toarray().")
     if table is None or isinstance(table, str):
@@ -319,8 +335,8 @@ def _source(table: Any) -> RowSource:
     source = open_rows(table, with_target=False)
     if isinstance(getattr(source, "target", None), str):
         raise DataError("a sketch has no target, but the source names one; open it without, and it is sketched too.")
-    if source.n_rows < 1 or source.n_features < 1:
-        raise DataError(f"the table has {source.n_rows} rows and {source.n_features} columns; it needs one of each.")
+    if source.n_features < 1 or (source.n_rows < 1 and not may_be_empty):
+        raise DataError("the table has no rows or no columns; it needs one of each.")
     return source
 
 

@@ -169,7 +169,7 @@ def test_rows_that_come_and_go_between_passes_are_refused(frame, tmp_path):
         return part.iloc[log.stat().st_size // 5 :]
 
     lazy = dd.from_pandas(frame, npartitions=2).map_partitions(fading, meta=frame.iloc[:0])
-    with pytest.raises(DataError, match=r"a pass read \d+ rows where 2000 were announced"):
+    with pytest.raises(DataError, match="another number of rows than there were at first"):
         model().fit(lazy, "y")
 
 
@@ -253,7 +253,7 @@ WRONG = {
     "target in memory": (lambda f: (refusing(f), f["y"].to_numpy()), DataError, "name of a column"),
     "a column": (lambda f: (refusing(f)["a"], "y"), DataError, "must have rows and columns"),
     "name with an array": (lambda f: (array_of(f)[0], "y"), DataError, "not a table"),
-    "too few targets": (lambda f: (array_of(f)[0], array_of(f)[1][:5]), DataError, "2000 rows but y has 5"),
+    "too few targets": (lambda f: (array_of(f)[0], array_of(f)[1][:5]), DataError, "one value for each row"),
     "complex array": (lambda f: (array_of(f)[0] * 1j, array_of(f)[1]), DataError, "real numbers"),
     "text as targets": (lambda f: (array_of(f)[0], da.from_array(np.array(["u"] * N_ROWS))), DataError, "real numbers"),
     "other partitions": (

@@ -93,7 +93,7 @@ ROWS = {
     "no y": (lambda: (table()[0], None), DataError, "y to be passed.*y is None"),
     "y by name without names": (lambda: (table()[0], "y"), DataError, "y='y' names a column.*not a table"),
     "two columns of y": (lambda: (table()[0], np.zeros((60, 2))), ValueError, r"y should be a 1d array"),
-    "fewer targets": (lambda: (table()[0], table()[1][:-1]), ValueError, "inconsistent numbers of samples: .60, 59."),
+    "fewer targets": (lambda: (table()[0], table()[1][:-1]), DataError, "one value for each row"),
     "no rows": (lambda: (table()[0][:0], table()[1][:0]), ValueError, "0 sample"),
     "no columns": (lambda: (table()[0][:, :0], table()[1]), ValueError, "0 feature"),
     "ragged lists": (lambda: ([[1.0, 2.0], [3.0]], [0.0, 1.0]), DataError, "as many in each row"),
@@ -227,7 +227,7 @@ class TestTables:
     def test_fewer_targets_than_rows(self, make):
         columns = self.columns()
         y = columns.pop("y")
-        with pytest.raises(DataError, match="60 rows but y has 59"):
+        with pytest.raises(DataError, match="one value for each row"):
             model(bounds=self.bounds()).fit(make(columns), y[:-1])
 
     def test_one_column_alone_is_not_a_table(self):

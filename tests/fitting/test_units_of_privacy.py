@@ -193,7 +193,7 @@ def test_wrong_parameters_are_named(parameters, groups, message):
 
 def test_wrong_ids_are_named():
     X, y, _ = visits(40)
-    with pytest.raises(DataError, match="39 ids of units for 40 rows"):
+    with pytest.raises(DataError, match="one id of a unit for each row"):
         model(max_rows_per_unit=2).fit(X, y, groups=[0] * 39)
     with pytest.raises(DataError, match="can be hashed"):
         model(max_rows_per_unit=2).fit(X, y, groups=[[1]] * 40)

@@ -78,7 +78,7 @@ def test_what_is_refused_for_another_reason_is_not_charged(ledger):
         model(ledger, epsilon=-1.0).fit(X, Y)
     with pytest.raises(DataError):
         model(ledger).fit(X[:, 0], Y)
-    with pytest.raises(ValueError, match="inconsistent"):
+    with pytest.raises(ValueError, match="one value for each row"):
         model(ledger).fit(X, Y[:-1])
     with pytest.raises(ParameterError, match="ledger=7"):
         model(7).fit(X, Y)

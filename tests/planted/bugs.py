@@ -7,6 +7,7 @@ on every one of these copies.
 import bugs_of_accounts
 import bugs_of_generalised
 import bugs_of_noise
+import bugs_of_row_counts
 import bugs_of_rows
 import bugs_of_weights
 import bugs_of_whitening
@@ -15,6 +16,7 @@ BUGS = (
     *bugs_of_noise.BUGS,
     *bugs_of_rows.BUGS,
     *bugs_of_weights.BUGS,
+    *bugs_of_row_counts.BUGS,
     *bugs_of_accounts.BUGS,
     *bugs_of_whitening.BUGS,
     *bugs_of_generalised.BUGS,

@@ -35,8 +35,8 @@ BUGS = (
         "the charge of a ledger",
         Edit(
             "fitting/running.py",
-            "held(ledger, [prepared.releases], what=what",
-            "held(ledger, [prepared.plan.releases], what=what",
+            "ledger, [prepared.releases], what=what",
+            "ledger, [prepared.plan.releases], what=what",
         ),
     ),
     Bug(

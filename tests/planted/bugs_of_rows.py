@@ -84,7 +84,7 @@ BUGS = (
         "rule of delta",
         Edit(
             "fitting/preparing.py",
-            "budget = request.budget(source.n_rows)",
+            "budget = request.budget(n_rows)",
             "budget = request.budget(int(source.total(lambda X, y: ((y == y).sum(),)).values[0]))",
         ),
     ),
@@ -120,8 +120,8 @@ BUGS = (
         "all of them",
         Edit(
             "fitting/running.py",
-            "return UnboundedRows(prepared.source, request.bad_rows, prepared.arithmetic, request.rows_per_unit)",
-            "return UnboundedRows(prepared.source, request.bad_rows, prepared.arithmetic, 1)",
+            "        request.rows_per_unit,\n        prepared.relation.rows_are_public,\n",
+            "        1,\n        prepared.relation.rows_are_public,\n",
         ),
     ),
     Bug(

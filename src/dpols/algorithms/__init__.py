@@ -65,6 +65,7 @@ _ROWS = (
         "Iterative Hessian mixing, sketch size and iterations chosen privately",
         f"{_IHM_PAPER}, section on choosing parameters",
         staged=True,
+        needs_rows="the largest sketch that it may choose follows from it",
         inconsistent=_CLIPS,
         steps_within=True,
     ),
@@ -82,6 +83,7 @@ _ROWS = (
         "Linear mixing, sketch size chosen privately",
         f"{_IHM_PAPER}, Algorithm 5",
         staged=True,
+        needs_rows="the largest sketch that it may choose follows from it",
         inconsistent=_SKETCHES,
         curvature=curvature.of_sketch,
     ),
@@ -105,6 +107,7 @@ _ROWS = (
         "dp-gd",
         "Private gradient descent",
         f"Brown et al., Private gradient descent for linear regression (2024); {_IHM_PAPER}, Algorithm 7",
+        needs_rows="the length and the number of its steps follow from it",
         inconsistent=_STOPS,
     ),
     _row(

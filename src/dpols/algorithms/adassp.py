@@ -26,7 +26,7 @@ from ..privacy.calibration import gaussian_multiplier, least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import gram_and_first_gradient
-from .base import Array, Evidence, Fit
+from .base import Array, Evidence, Fit, RowCount
 from .judging import evidence_against_constant
 from .options import PlannedFor, failure_or_default, one_of, share
 
@@ -137,6 +137,7 @@ def evidence(plan: AdaSSPPlan, fit: Fit, trial: int, constant: float | None) -> 
         total_variance=plan.target_multiplier**2,
         n_rows=plan.n_rows,
         constant=constant,
+        squares=RowCount(float(released[-1, -1]), plan.gram_multiplier),
     )
 
 

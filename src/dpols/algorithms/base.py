@@ -8,13 +8,13 @@ meet the budget; each stage has a budget of its own, fixed in advance, and the b
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..constraints import Region
 from ..data.rows import BoundedRows
-from ..errors import BudgetExceeded
+from ..errors import BudgetExceeded, ParameterError
 from ..families import FamilyName
 from ..linalg import Array as Array
 from ..privacy.accountant import epsilon_of
@@ -76,6 +76,13 @@ class Fit:
     stages: tuple[Stages, ...] | None = None  # for a staged plan what each trial recorded, stage by stage
 
 
+class RowCount(NamedTuple):
+    """A number of rows, or of units of several rows, as it was released, and the standard deviation of its noise."""
+
+    value: float
+    stddev: float
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What a fit's own releases say of it, at no further cost."""
@@ -86,6 +93,7 @@ class Evidence:
     risk_change_stddev: float
     shortened: float = 0.0  # about which share of rows counted with less than their whole gradient, at the least
     biased: bool = False  # whether that is so much that the risk change says little
+    rows: RowCount | None = None  # where releases count them
 
 
 @dataclass(frozen=True)
@@ -100,14 +108,29 @@ class Algorithm:
     evidence: Callable[[Any, Fit, int, float | None], Evidence]
     staged: bool = False  # whether its plans are staged ones
     family: FamilyName = "gaussian"  # of the outcomes that it is for
+    needs_rows: str | None = None  # what follows from a public number of rows; None where it can do without
     inconsistent: str | None = None  # why it does not tend to least squares as n times epsilon grows; None if it does
     steps_within: bool = False  # whether each of its steps can end within a region
     curvature: Callable[[Fit], Array] | None = None  # released, in which a finished fit is brought within a region
 
     def plan(
-        self, budget: PrivacyBudget, *, n_rows: int, n_features: int, accounting: Accounting = "exact", **options: Any
+        self,
+        budget: PrivacyBudget,
+        *,
+        n_rows: int | None,
+        n_features: int,
+        accounting: Accounting = "exact",
+        **options: Any,
     ) -> Any:
-        """Choose every number of a run from public ones; the method's own ``plan`` says what options there are."""
+        """Choose every number of a run from public ones; the method's own ``plan`` says what options there are.
+
+        ``n_rows`` is None where the number of rows is not public.
+        """
+        if n_rows is None and self.needs_rows is not None:
+            raise ParameterError(
+                f"method={self.name!r} needs a public number of rows, as {self.needs_rows}, and with "
+                "neighbours='add-remove' it is not public. Use another method, such as 'whitened', or other neighbours."
+            )
         return self.plan_for(PlannedFor.checked(budget, n_rows, n_features, accounting), **options)
 
     @property
@@ -140,7 +163,7 @@ def added_epsilon(
     """Return what stages of these (zero-out) budgets cost together at ``delta`` by basic composition."""
     epsilon = math.fsum(budget.epsilon for budget in budgets)
     needed = math.fsum(budget.delta for budget in budgets)
-    if relation is Neighbours.REPLACE_ONE:
+    if relation.steps == 2:
         # Two zero-out steps of (e, d) are one step of (2 e, (1 + exp(e)) d).
         epsilon, log_needed = 2.0 * epsilon, math.log(needed) + float(np.logaddexp(0.0, epsilon))
     else:

@@ -23,7 +23,7 @@ from ..privacy.calibration import least_noise
 from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
-from .base import Array, Evidence, Fit
+from .base import Array, Evidence, Fit, RowCount
 from .judging import evidence_against_constant, noise_covariance_of_steps
 from .options import PlannedFor, one_of, positive, share, steps
 
@@ -153,4 +153,5 @@ def evidence(plan: BoostedAdaSSPPlan, fit: Fit, trial: int, constant: float | No
         total_variance=stddev**2,
         n_rows=plan.n_rows,
         constant=constant,
+        squares=RowCount(float(released[-1, -1]), plan.gram_multiplier),
     )

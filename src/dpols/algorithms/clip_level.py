@@ -74,15 +74,15 @@ def clip_levels(
     first_limit: Array,
     *,
     rule: ClipRule,
-    all_in_use: bool,
-    n_rows: int,
+    n_rows: int | None,
 ) -> ClipLevels:
     """Choose limits by noisy counts of gradient lengths.
 
     ``noise`` is the standard deviation of the noise on a gradient of limit 1, ``longest`` the range rule's limit, and
-    ``first_limit`` the one that stays where counts say next to nothing.
+    ``first_limit`` the one that stays where counts say next to nothing. ``n_rows`` is a public number of rows that are
+    all in use, or None.
     """
-    above, stddev, lower, is_open = _above(counts, edges, multiplier, all_in_use=all_in_use, n_rows=n_rows)
+    above, stddev, lower, is_open = _above(counts, edges, multiplier, n_rows)
     near = np.logical_and.accumulate(is_open & (above > SEEN * stddev), axis=1)
     seen = near | (is_open & (above > _SEEN_APART * stddev))
     last = np.where(seen.any(axis=1), seen.shape[1] - 1 - np.argmax(seen[:, ::-1], axis=1), -1)
@@ -119,18 +119,16 @@ def clip_levels(
     )
 
 
-def _above(
-    counts: Array, edges: Array, multiplier: float, *, all_in_use: bool, n_rows: int
-) -> tuple[Array, Array, Array, Array]:
+def _above(counts: Array, edges: Array, multiplier: float, n_rows: int | None) -> tuple[Array, Array, Array, Array]:
     """Return how many lengths lie above each edge, its standard deviation, the edges, and which of them are open."""
     lower = edges.T[:, 1:]
     is_open = np.isfinite(lower)
     bins = np.hstack((np.ones((len(counts), 1), dtype=bool), is_open))
     counts = np.where(bins, counts, 0.0)
     left, right = np.arange(1.0, len(edges)), from_the_right(bins.astype(np.float64))
-    # Where all rows are in use, what is not below an edge is above it.
-    share = right / (left + right) if all_in_use else np.zeros_like(right)
-    above = (1.0 - share) * from_the_right(counts) + share * (n_rows - np.cumsum(counts, axis=1)[:, :-1])
+    # Where all rows of a public number are in use, what is not below an edge is above it.
+    share = np.zeros_like(right) if n_rows is None else right / (left + right)
+    above = (1.0 - share) * from_the_right(counts) + share * ((n_rows or 0) - np.cumsum(counts, axis=1)[:, :-1])
     stddev = multiplier * np.sqrt(np.square(1.0 - share) * right + np.square(share) * left)
     return above, stddev, lower, is_open
 

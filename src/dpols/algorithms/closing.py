@@ -11,7 +11,7 @@ from .whitening import DAMPING, Space
 STEP = 0.75  # of a gradient; rows that were shortened may make curvature larger than the Gram matrix says
 _PENALTIES = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  # ridge penalties to try in turn, in units of the damping
 _PESSIMISM, _BLIND = 0.6, 0.01  # curvature is taken to be overestimated by so much of the damping when noise is judged,
-# and by more where the public sizes say that the second Gram matrix is mostly noise
+# and by more where the sizes of a table say that the second Gram matrix is mostly noise
 _UNSEEN = 0.2  # of the damping, counted as curvature in every direction when a fit is compared with noise
 _ROW_LOSS = (4.0, 16.0)  # noise |theta|^2 over fitted energy: one unseen row loses at most |theta|^2
 
@@ -44,7 +44,7 @@ def responses(weights: Array, curvature: Array, true: Array) -> tuple[Array, Arr
 
 
 def kept(
-    space: Space, weights: Array, variances: Array, closing: Array, scale: Array, rest: Array, gate: Gate, sight: float
+    space: Space, weights: Array, variances: Array, closing: Array, scale: Array, rest: Array, gate: Gate, sight: Array
 ) -> Array:
     """Return for each trial the matrix that maps the closing point to what is kept of it.
 
@@ -53,7 +53,7 @@ def kept(
     """
     damping = 1.0 - space.curvature
     seen = space.curvature + _UNSEEN * damping
-    lowered = space.values - min(1.0 / DAMPING, _PESSIMISM + _BLIND / sight) * damping
+    lowered = space.values - np.minimum(1.0 / DAMPING, _PESSIMISM + _BLIND / sight)[:, None] * damping
     noise = (variances * responses(weights, space.curvature, np.maximum(lowered, 0.0))[0] ** 2).sum(axis=0)
     found, undecided = np.zeros_like(space.metric), np.ones(len(closing), dtype=bool)
     for penalty in _PENALTIES:

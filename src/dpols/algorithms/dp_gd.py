@@ -82,7 +82,7 @@ def plan(
         the paper's accounting, otherwise from 0.25 to 1, larger where steps are few for so many rows.
     """
     budget = given.budget
-    usual = _PUBLISHED if given.accounting == "paper" else _well_stopped(budget, given.n_rows, given.n_features)
+    usual = _PUBLISHED if given.accounting == "paper" else _well_stopped(budget, given.public_rows, given.n_features)
     count = steps("n_iterations", usual.n_iterations if n_iterations is None else n_iterations)
     rate = positive("learning_rate", usual.learning_rate if learning_rate is None else learning_rate)
     bound = positive("norm_bound", usual.norm_bound if norm_bound is None else norm_bound)
@@ -105,7 +105,7 @@ def run(rows: BoundedRows, plan: DPGDPlan, bits: Sequence[Bits]) -> Fit:
     for _ in range(plan.n_iterations):
         exact = norm_clipped_gradient(rows, theta, norm_bound=plan.norm_bound)
         gradients.append(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
-        theta = theta + (plan.learning_rate / plan.n_rows) * gradients[-1]
+        theta = theta + (plan.learning_rate / plan.public_rows) * gradients[-1]
         iterates.append(theta)
     transcript = {"gradients": np.stack(gradients, 1), "iterates": np.stack(iterates, 1)}
     return Fit(_end(transcript["iterates"]), channel.releases, transcript)
@@ -119,14 +119,14 @@ def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Ev
     """
     gradients, iterates = fit.transcript["gradients"][trial], fit.transcript["iterates"][trial]
     d, stddev = plan.n_features, plan.gradient_multiplier * plan.norm_bound
-    rate = plan.learning_rate / plan.n_rows
+    rate = plan.learning_rate / plan.public_rows
     covariance = noise_covariance_of_steps([rate * np.eye(d)] * plan.n_iterations, np.zeros((d, d)), stddev)
     steps = np.diff(iterates, axis=0)
     # How often each gradient counts along each step: both ends once, but the last one, whose far end is not released,
     # twice, with the curvature there at its largest: rows have norm at most 1.
     weights = np.vstack((np.zeros((1, d)), steps[:-1])) + steps
     weights[-1] += steps[-1]
-    change = -float(np.sum(weights * gradients)) + plan.n_rows * float(steps[-1] @ steps[-1])
+    change = -float(np.sum(weights * gradients)) + plan.public_rows * float(steps[-1] @ steps[-1])
     flattery = rate * d * stddev**2 * (plan.n_iterations + 1)
     return evidence_against_constant(
         covariance,
@@ -134,7 +134,7 @@ def evidence(plan: DPGDPlan, fit: Fit, trial: int, constant: float | None) -> Ev
         stddev**2 * float(np.sum(weights**2)),
         total=float(gradients[0, -1]),
         total_variance=stddev**2,
-        n_rows=plan.n_rows,
+        n_rows=plan.public_rows,
         constant=constant,
     )
 

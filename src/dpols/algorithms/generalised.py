@@ -31,7 +31,7 @@ from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, 
 from .base import Evidence, Fit
 from .generalised_path import GeneralisedPath, StepsPlan
 from .options import PlannedFor, steps
-from .whitening import DAMPING, SMALLEST, Space, Totals, inverse_root, release_space, release_totals
+from .whitening import DAMPING, SMALLEST, Space, Totals, counted_rows, inverse_root, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.06, 0.10, 0.003, 0.015, 0.01, 0.06
@@ -98,9 +98,9 @@ def plan(given: PlannedFor, family: FamilyName, *, n_iterations: int = 16) -> Ge
     budget, count = given.budget, steps("n_iterations", n_iterations, least=4)
     noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
     sloped = noise / math.sqrt(_SLOPED)
-    # About the curvature over the noise of its release.
-    sight = given.n_rows / (4.0 * sloped * given.n_features * math.sqrt(2.0 * given.n_features))
-    pays = sight > _PAYS
+    # About how many rows make the curvature as large as the noise of its release.
+    least = 4.0 * sloped * given.n_features * math.sqrt(2.0 * given.n_features)
+    pays = given.n_rows is None or given.n_rows / least > _PAYS
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE - _SLOPED * pays
     warm_up = max(1, round(3 / 16 * count))
     return GeneralisedPlan(
@@ -165,7 +165,8 @@ def evidence(plan: GeneralisedPlan, fit: Fit, trial: int, constant: float | None
     slopes, dispersion = plan.n_features - (constant is not None), float(of["dispersion"])
     change, variance = change + slopes * dispersion, variance + 2.0 * slopes * dispersion**2
     shortened = float(of["shortened"])
-    return Evidence(covariance, change, math.sqrt(variance), shortened, shortened > _MANY)
+    counted = counted_rows(fit, trial)
+    return Evidence(covariance, change, math.sqrt(variance), shortened, shortened > _MANY, counted)
 
 
 def _start(
@@ -177,11 +178,12 @@ def _start(
     base = np.zeros((len(known.used), plan.n_features))
     if constant is not None:
         # A standard deviation of the mean outcome, but where that says nothing the middle of the range.
-        unsure = np.minimum(response.scale * 0.5 * known.noise, 0.5 * response.high)
+        noise = np.hypot(0.5 * known.noise, known.mass_noise * known.target)
+        unsure = np.minimum(response.scale * noise, 0.5 * response.high)
         highest = response.high - unsure
         # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
-        missing, noise = plan.n_rows - known.mass, known.noise * known.mass
-        mass = np.where(missing > _MISSING * noise, known.mass, float(plan.n_rows))
+        rows = plan.rows_or(known.mass)
+        mass = np.where(rows - known.mass > _MISSING * known.noise * known.mass, known.mass, rows)
         target = np.clip(known.target * known.mass / mass, -1.0, 1.0)
         mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
         predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)

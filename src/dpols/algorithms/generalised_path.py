@@ -175,7 +175,7 @@ class GeneralisedPath(Path):
         mean = response.mean(np.asarray(constant) + np.zeros(len(closed)))
         scale = self.known.mass * FAMILIES[response.family].null_deviance(mean) / response.scale
         multiplier = plan.second_gram_multiplier if plan.sloped_multiplier is None else plan.sloped_multiplier
-        sight = plan.n_rows / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
+        sight = plan.rows_or(self.known.used) / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
         rest = beside_constant(space) if self.constant is not None else np.eye(plan.n_features) + 0.0 * space.metric
         # Noise that drives predictors apart makes the mean function flat, so that more of it stays.
         spread = self._spread(self.theta_at(closed))

@@ -24,7 +24,7 @@ from ..privacy.releases import GaussianRelease, MixingRelease, Release
 from ..randomness import Bits
 from ..statistics import clipped_gradient, gram_and_first_gradient
 from ..theory import suggested_sketch_size
-from .base import Evidence, Fit
+from .base import Evidence, Fit, RowCount
 from .judging import covariance_of_sketched_steps, evidence_against_constant
 from .options import PlannedFor, failure_or_default, positive, share, sketch_rows, steps
 from .tested_sketch import CERTAIN, EigenvalueRelease, TestedSketchPlan, check_eigenvalue, least_noisy, margin_for
@@ -122,7 +122,7 @@ def plan(
         gradient = noise * math.sqrt(n_iterations / gradient_share)
         return with_noise(floor, gradient, test)
 
-    return least_noisy(at, eigenvalue, budget, given.n_rows / given.n_features)
+    return least_noisy(at, eigenvalue, budget, given.n_rows, given.n_features)
 
 
 def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits], region: Region | None = None) -> Fit:
@@ -180,4 +180,8 @@ def evidence(plan: IHMPlan, fit: Fit, trial: int, constant: float | None) -> Evi
         total_variance=stddev**2,
         n_rows=plan.n_rows,
         constant=constant,
+        squares=RowCount(
+            float(pooled[-1, -1]) - shift,
+            math.sqrt(2.0 / (plan.sketch_size * plan.n_iterations)) * float(pooled[-1, -1]),
+        ),
     )

@@ -61,7 +61,7 @@ class AdaptiveIHMPlan(TestedFirst):
     def outcome(self, n_iterations: int, sketch_size: int) -> ihm.IHMPlan:
         """Return the plan of the second stage for one choice."""
         return ihm.plan(
-            PlannedFor.checked(self.stage_budgets[1], self.n_rows, self.n_features, self.accounting),
+            PlannedFor.checked(self.stage_budgets[1], self.public_rows, self.n_features, self.accounting),
             n_iterations=n_iterations,
             sketch_size=sketch_size,
             residual_bound=self.residual_bound,
@@ -71,8 +71,8 @@ class AdaptiveIHMPlan(TestedFirst):
     def choose(self, smallest: float, largest: float) -> ihm.IHMPlan:
         """Return the plan for two released eigenvalues: T* iterations, and the least sketch that meets the rule."""
         # Noise may have moved them outside of what n rows of norm 1 allow.
-        smallest = min(max(smallest, 0.0), self.n_rows / self.n_features)
-        largest = min(max(largest, smallest), float(self.n_rows))
+        smallest = min(max(smallest, 0.0), self.public_rows / self.n_features)
+        largest = min(max(largest, smallest), float(self.public_rows))
         best = theory.best_iterations(self.budget, n_features=self.n_features, smallest=smallest, largest=largest)
         n_iterations = min(max(math.ceil(best), self.iterations[0]), self.iterations[-1])
         if self.sketch_rule == "condition-term":
@@ -215,8 +215,10 @@ def _doubled_sizes(given: PlannedFor, n_iterations: int) -> tuple[int, ...]:
 def _growing_sizes(given: PlannedFor, n_iterations: int) -> tuple[int, ...]:
     """Return sizes from the default up to the one for the largest g^X that n rows of norm 1 allow, or to n rows."""
     sizes: dict[str, Any] = {"n_features": given.n_features, "failure_probability": given.budget.delta / 10.0}
-    widest = theory.condition_term(given.budget, n_features=given.n_features, smallest=0.0, largest=float(given.n_rows))
-    most = min(given.n_rows, _MOST_SKETCH_ROWS)
+    widest = theory.condition_term(
+        given.budget, n_features=given.n_features, smallest=0.0, largest=float(given.public_rows)
+    )
+    most = min(given.public_rows, _MOST_SKETCH_ROWS)
     wanted = theory.suggested_sketch_size(n_iterations=n_iterations, condition_term=min(widest, most), **sizes)
     default = theory.suggested_sketch_size(n_iterations=n_iterations, **sizes)
     found = [theory.suggested_sketch_size(n_iterations=1, **sizes)]

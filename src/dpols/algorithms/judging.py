@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .base import Array, Evidence
+from .base import Array, Evidence, RowCount
 
 
 def noise_covariance_of_steps(maps: Iterable[Array], target: Array, stddev: float) -> Array:
@@ -69,21 +69,30 @@ def evidence_against_constant(
     *,
     total: float,
     total_variance: float,
-    n_rows: int,
+    n_rows: int | None,
     constant: float | None,
+    squares: RowCount | None = None,
 ) -> Evidence:
     """Turn the change in sum of squares from predicting 0 into that from predicting the best constant.
 
-    ``constant`` is the intercept's coordinate, None without one; ``total`` estimates that coordinate of X'y.
+    ``constant`` is the intercept's coordinate, None without one; ``total`` estimates that coordinate of X'y, and
+    ``squares`` its sum of squares, which counts rows; it is needed where there is no public ``n_rows``.
     """
+    counted: RowCount | None = None
     slopes = len(covariance)
     if constant is not None:
         slopes -= 1
-        weight = n_rows * constant**2
+        if squares is not None:
+            counted = RowCount(squares.value / constant**2, squares.stddev / constant**2)
+        if n_rows is None:
+            assert squares is not None
+            weight = max(squares.value, constant**2)
+        else:
+            weight = n_rows * constant**2
         change += max(total**2 - total_variance, 0.0) / weight
         variance += (2.0 * total / weight) ** 2 * total_variance
     # Least squares gains from pure noise too: its variance, at most 1 for targets in [-1, 1], times a chi-square of
     # as many degrees of freedom as there are slopes.
     change += slopes
     variance += 2.0 * slopes
-    return Evidence(covariance, change, math.sqrt(variance) if variance >= 0.0 else math.nan)
+    return Evidence(covariance, change, math.sqrt(variance) if variance >= 0.0 else math.nan, rows=counted)

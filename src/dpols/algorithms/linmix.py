@@ -83,7 +83,7 @@ def plan(
         # sqrt(rows / 2) / floor acts like the sketch's own mu.
         return with_noise(math.sqrt(1.0 + 0.5 * size * noise**2), test, margin_for(budget, failure))
 
-    return least_noisy(at, eigenvalue, budget, given.n_rows / (given.n_features + 1))
+    return least_noisy(at, eigenvalue, budget, given.n_rows, given.n_features + 1)
 
 
 def run(rows: BoundedRows, plan: LinMixPlan, bits: Sequence[Bits]) -> Fit:

@@ -143,7 +143,7 @@ def run(rows: BoundedRows, plan: DynamicLinMixPlan, bits: Sequence[Bits]) -> Fit
 def evidence(plan: DynamicLinMixPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
     """Judge one trial's fit by its own releases; ``constant`` is the intercept's coordinate, None without one."""
     size = int(fit.transcript["sketch_size"][trial])
-    return sketch_evidence(fit, trial, sketch_size=size, n_rows=plan.n_rows, constant=constant)
+    return sketch_evidence(fit, trial, sketch_size=size, n_rows=plan.public_rows, constant=constant)
 
 
 def _outcomes(size: int, given: PlannedFor, sketch_for: Callable[[int], MixingRelease]) -> tuple[MixingRelease, ...]:
@@ -151,13 +151,13 @@ def _outcomes(size: int, given: PlannedFor, sketch_for: Callable[[int], MixingRe
     outcomes = [sketch_for(size)]
     while True:
         size = math.ceil(_GROWTH * size)
-        if size > given.n_rows:
+        if size > given.public_rows:
             return tuple(outcomes)
         try:
             larger = sketch_for(size)
         except CalibrationError:
             return tuple(outcomes)
-        if larger.floor > given.n_rows / (given.n_features + 1):
+        if larger.floor > given.public_rows / (given.n_features + 1):
             return tuple(outcomes)
         outcomes.append(larger)
 

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from ..errors import CalibrationError, ParameterError
+from ..linalg import Array
 from ..privacy.budget import PrivacyBudget
 
 Accounting = Literal["exact", "paper"]
@@ -24,17 +27,27 @@ class PlannedFor:
 
     budget: PrivacyBudget  # what a run may cost, for zero-out neighbours
     accounting: Accounting
-    n_rows: int  # public, like the number of features; the intercept counts as one
-    n_features: int
+    n_rows: int | None  # None where it is not public
+    n_features: int  # the intercept counts as one
+
+    @property
+    def public_rows(self) -> int:
+        """The number of rows, for methods that are never planned where it is not public."""
+        assert self.n_rows is not None
+        return self.n_rows
+
+    def rows_or(self, counted: Array) -> Array:
+        """Return the public number of rows for each trial, or what was counted with noise where it is not public."""
+        return counted if self.n_rows is None else np.full(len(counted), float(self.n_rows))
 
     @staticmethod
-    def checked(budget: PrivacyBudget, n_rows: int, n_features: int, accounting: Accounting) -> "PlannedFor":
+    def checked(budget: PrivacyBudget, n_rows: int | None, n_features: int, accounting: Accounting) -> "PlannedFor":
         """Check what every method is given."""
         n_rows, n_features = plan_inputs(budget, n_rows, n_features)
         return PlannedFor(budget, one_of("accounting", accounting, ("exact", "paper")), n_rows, n_features)
 
 
-def plan_inputs(budget: PrivacyBudget, n_rows: int, n_features: int) -> tuple[int, int]:
+def plan_inputs(budget: PrivacyBudget, n_rows: int | None, n_features: int) -> tuple[int | None, int]:
     """Check the budget and the public sizes that every plan starts from."""
     if not isinstance(budget, PrivacyBudget):
         raise ParameterError(f"budget={budget!r} must be a PrivacyBudget.")
@@ -43,7 +56,7 @@ def plan_inputs(budget: PrivacyBudget, n_rows: int, n_features: int) -> tuple[in
             f"no noise can be found for {budget}: epsilon must lie between {_EPSILONS[0]:g} and {_EPSILONS[1]:g}, and "
             f"delta must be at least {_SMALLEST_DELTA:g}."
         )
-    return whole("n_rows", n_rows), whole("n_features", n_features)
+    return None if n_rows is None else whole("n_rows", n_rows), whole("n_features", n_features)
 
 
 def whole(name: str, value: Any, *, least: int = 1, most: float = 2.0**53) -> int:

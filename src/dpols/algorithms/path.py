@@ -55,7 +55,9 @@ class Path:
 
         It follows from releases and public numbers, and with it which points take a pass over all rows.
         """
-        if not self.is_chosen or self.public.n_rows * self.public.n_features < _CELLS:
+        # Where the number of rows is not public, they are taken to be many; every way gives the same bits.
+        n_rows = math.inf if self.public.n_rows is None else self.public.n_rows
+        if not self.is_chosen or n_rows * self.public.n_features < _CELLS:
             return None
         reach = _REACH * self.limit / self.space.rms**2
         step = STEP * np.linalg.norm(self.gradients[-1], axis=1)

@@ -9,7 +9,7 @@ from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import least_noise
 from ..privacy.releases import MixingRelease
 from ..theory import suggested_linmix_size
-from .base import Array, Evidence, Fit
+from .base import Array, Evidence, Fit, RowCount
 from .judging import evidence_against_constant
 from .options import sketch_rows
 
@@ -32,7 +32,7 @@ def least_sketch(rows: int, budget: PrivacyBudget) -> MixingRelease:
     return MixingRelease(rows, 1.0 + excess)
 
 
-def sketch_evidence(fit: Fit, trial: int, *, sketch_size: int, n_rows: int, constant: float | None) -> Evidence:
+def sketch_evidence(fit: Fit, trial: int, *, sketch_size: int, n_rows: int | None, constant: float | None) -> Evidence:
     """Judge a fit by the Gram matrix of its sketch, whose rows are independent N(0, [X, y]'[X, y] + shift I).
 
     So theta is ordinary least squares on Gaussian rows, and the classical theory of linear regression applies as it
@@ -57,4 +57,8 @@ def sketch_evidence(fit: Fit, trial: int, *, sketch_size: int, n_rows: int, cons
         total_variance=(float(features[-1, -1]) * square / k**2 + total**2) / k,
         n_rows=n_rows,
         constant=constant,
+        squares=RowCount(
+            float(features[-1, -1]) / k - float(fit.transcript["shift"][trial]),
+            math.sqrt(2.0 / k) * float(features[-1, -1]) / k,
+        ),
     )

@@ -71,20 +71,25 @@ def margin_for(budget: PrivacyBudget, failure: float) -> float:
 
 
 def least_noisy(
-    at: Callable[[float, bool], _Plan], eigenvalue: EigenvalueRelease | None, budget: PrivacyBudget, most: float
+    at: Callable[[float, bool], _Plan],
+    eigenvalue: EigenvalueRelease | None,
+    budget: PrivacyBudget,
+    n_rows: int | None,
+    width: int,
 ) -> _Plan:
     """Return the plan of the least noise, with the test where it is "on", and without where it is "off".
 
-    Otherwise the test is made where ``most``, the largest value that the eigenvalue can have, would remove the shift.
+    Otherwise the test is made where the largest value that the eigenvalue of a Gram matrix of this width can have would
+    remove the shift, and is not made where the number of rows is not public.
     """
 
     def calibrated(test: bool) -> _Plan:
         start = 3.0 / min(budget.epsilon, 1e4)  # where a search begins; a floor must not round to 1 there
         return at(least_noise(lambda noise: at(noise, test).releases, budget, start=start), test)
 
-    if eigenvalue in ("on", "off"):
+    if eigenvalue in ("on", "off") or n_rows is None:
         return calibrated(eigenvalue == "on")
     tested = calibrated(True)
     assert tested.eigenvalue_multiplier is not None
-    removes_shift = tested.floor + tested.eigenvalue_margin * tested.eigenvalue_multiplier <= most
+    removes_shift = tested.floor + tested.eigenvalue_margin * tested.eigenvalue_multiplier <= n_rows / width
     return tested if removes_shift else calibrated(False)

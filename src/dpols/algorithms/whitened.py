@@ -39,7 +39,7 @@ from .closing import (
 )
 from .options import PlannedFor, steps
 from .path import Path
-from .whitening import Space, Totals, WhiteningPlan, release_space, release_totals
+from .whitening import Space, Totals, WhiteningPlan, counted_rows, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE = 0.05, 0.06, 0.125, 0.003, 0.02, 0.003
@@ -172,7 +172,8 @@ def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -
     slopes = plan.n_features - (constant is not None)
     shortened = float(of["shortened"])
     biased = shortened > _MANY or abs(of["missing"]) > _MANY
-    return Evidence(covariance, change + slopes, math.sqrt(variance + 2.0 * slopes), shortened, bool(biased))
+    spread = math.sqrt(variance + 2.0 * slopes)
+    return Evidence(covariance, change + slopes, spread, shortened, bool(biased), counted_rows(fit, trial))
 
 
 class _Path(Path):
@@ -245,8 +246,10 @@ class _Path(Path):
         """Return the projection beside the constant, and what maps the closing point to what is kept of it."""
         plan, space = self.plan, self.space
         scale = used * (self.limit / space.rms) ** 2
-        # About the curvature over the noise of the second Gram matrix, from public numbers.
-        sight = plan.n_rows / (4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
+        # About the curvature over the noise of the second Gram matrix, from public numbers, or the number of rows.
+        sight = plan.rows_or(used) / (
+            4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features)
+        )
         if self.intercept:
             rest = beside_constant(space)
             return rest, kept(space, weights, variances, closed, scale, rest, AGAINST_CONSTANT, sight)

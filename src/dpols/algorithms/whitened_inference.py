@@ -44,7 +44,7 @@ from .closing import STEP
 from .options import PlannedFor, one_of, steps
 from .path import Path
 from .residual_bins import fitted_spread, release_residuals
-from .whitening import SMALLEST, Space, Totals, WhiteningPlan, release_space, release_totals
+from .whitening import SMALLEST, Space, Totals, WhiteningPlan, counted_rows, release_space, release_totals
 
 CovType = Literal["HC1", "nonrobust", "cluster"]
 
@@ -54,6 +54,7 @@ CLOSING = 4  # gradients at the last limit
 _TOTALS, _LENGTHS, _COUNTS, _LATE_COUNTS, _LOCATING, _SCORES, _SQUARES = 0.04, 0.004, 0.016, 0.10, 0.06, 0.08, 0.03
 _RESIDUALS = 0.03  # where residuals in bins are asked for
 _GRAM, _THIRD_GRAM = (0.04, 0.15), (0.04, 0.25)
+_WITHOUT_ROWS = 0.06, 0.08  # of the same where the number of rows is not public
 _WEAK = 2.5  # eigenvalues of the third Gram matrix below so many standard deviations of its noise are not inverted
 _MANY = 0.05  # share of rows that were shortened
 
@@ -199,10 +200,8 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
     transcript = {
         "metric": space.metric,
         "base": path.base,
-        "used": np.full(channel.trials, float(plan.n_rows))
-        if rows.all_in_use
-        else np.clip(known.count, 1.0, plan.n_rows),
-        "used_noise": np.zeros(channel.trials) if rows.all_in_use else known.noise * known.mass,
+        "used": _used(rows, plan, known),
+        "used_noise": known.noise * known.mass * (plan.n_rows is None or not rows.all_in_use),
         "row_means": known.noisy_features,
         "target_mean": known.noisy_target,
         "target_squares": known.target_squares,
@@ -245,7 +244,7 @@ def evidence(plan: InferencePlan, fit: Fit, trial: int, constant: float | None) 
     change, spread = slopes * variance + feigned - gain, math.hypot(stddev, math.sqrt(2.0 * slopes) * variance)
     shortened = float(of["shortened"])
     covariance = of["metric"] @ closing_noise(of) @ of["metric"].T
-    return Evidence(covariance, change, spread, shortened, shortened > _MANY)
+    return Evidence(covariance, change, spread, shortened, shortened > _MANY, counted_rows(fit, trial))
 
 
 def _largest_variance(plan: InferencePlan, of: dict[str, Array]) -> float:
@@ -312,12 +311,20 @@ def explained(of: dict[str, Array], *, intercept: bool) -> tuple[float, float, f
     return float(slopes @ pulled) - feigned, math.sqrt(max(variance, 0.0)), feigned
 
 
-def _gram_shares(noise: float, n_rows: int, n_features: int) -> tuple[float, float]:
+def _gram_shares(noise: float, n_rows: int | None, n_features: int) -> tuple[float, float]:
     """Return the shares of the first two Gram matrices, each, and of the third."""
+    if n_rows is None:
+        return _WITHOUT_ROWS
     curvature = 2.25 * n_features * noise / n_rows  # the noise of a Gram matrix with the whole budget, over its size
     root = math.sqrt(2.0 * n_features)
     first, third = 2.0 * root * curvature, max(5.5, 1.25 * root) * curvature / 0.35
     return float(np.clip(first**2, *_GRAM)), float(np.clip(third**2, *_THIRD_GRAM))
+
+
+def _used(rows: BoundedRows, plan: InferencePlan, known: Totals) -> Array:
+    """Return how many rows are in use: a public number, or one that was released."""
+    most = math.inf if plan.n_rows is None else float(plan.n_rows)
+    return np.clip(known.count, most if rows.all_in_use and plan.n_rows is not None else 1.0, most)
 
 
 def _row_limit(space: Space) -> Array:
@@ -375,8 +382,7 @@ def _levels(
         longest,
         path.limit,
         rule=plan.clip,
-        all_in_use=rows.all_in_use,
-        n_rows=plan.n_rows,
+        n_rows=plan.n_rows if rows.all_in_use else None,
     )
 
 

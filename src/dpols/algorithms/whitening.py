@@ -17,7 +17,7 @@ from ..statistics import (
     whiten,
     whitened_gram,
 )
-from .base import Array
+from .base import Array, Fit, RowCount
 from .options import PlannedFor
 
 DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
@@ -47,7 +47,7 @@ class Totals:
     """What the first release says of each trial. Means are weighted where rows have weights."""
 
     count: Array  # number of rows that are not zero, as released
-    used: Array  # the same, or the number of all rows where the noise explains the difference
+    used: Array  # the same, or the public number of all rows where the noise explains the difference
     mass: Array  # the sum of weights over the largest one; the number of rows in use where they have none
     target: Array  # mean target, drawn towards zero by as much as noise may explain
     target_spread: Array  # root mean square of targets about their mean, or about zero without an intercept
@@ -57,7 +57,7 @@ class Totals:
     noisy_target: Array  # mean target and mean rows, whatever their noise, and its standard deviation
     noisy_features: Array
     noise: Array
-    mass_noise: Array  # of the mass, over itself; zero where rows have no weights
+    mass_noise: Array  # of the mass, over itself; zero where it is a public number of rows without weights
 
     @property
     def mean_weight(self) -> Array:
@@ -108,18 +108,20 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
 def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
     twice, count, targets, norms, *features = released.T
     noise = totals_sensitivity(rows) * plan.totals_multiplier
-    used = np.where(plan.n_rows - count > _SEEN * noise, np.maximum(count, 1.0), float(plan.n_rows))
-    mass, mass_noise = used, np.zeros(len(released))
+    used = np.maximum(count, 1.0)
+    if plan.n_rows is not None:
+        used = np.where(plan.n_rows - count > _SEEN * noise, used, float(plan.n_rows))
+    mass, mass_noise = used, noise / used if plan.n_rows is None else np.zeros(len(released))
     if rows.row_map.max_weight is not None:
         *features, weights = features
         mass = np.where(used - weights > _SEEN * noise, np.maximum(weights, noise), used)
         mass_noise = noise / mass
 
     def mean(sums: Array) -> Array:
-        return np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / mass, -1.0, 1.0), 0.0)
+        return np.asarray(np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / mass, -1.0, 1.0), 0.0))
 
     def mean_square(sums: Array) -> Array:
-        return np.minimum(np.maximum(sums + 2.0 * noise, noise) / mass, 1.0)  # rather too large
+        return np.asarray(np.minimum(np.maximum(sums + 2.0 * noise, noise) / mass, 1.0))  # rather too large
 
     target = np.zeros(len(released))
     if rows.row_map.constant is not None:
@@ -142,6 +144,12 @@ def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
         noise=noise / mass,
         mass_noise=mass_noise,
     )
+
+
+def counted_rows(fit: Fit, trial: int) -> RowCount:
+    """Return the number of rows in use, as it was released with the totals."""
+    of = {name: float(fit.transcript[name][trial]) for name in ("used", "mass", "mean_noise")}
+    return RowCount(of["used"], of["mass"] * of["mean_noise"])
 
 
 def release_space(
@@ -234,21 +242,29 @@ def _norm(metric: Array) -> Array:
 
 
 def level_of(
-    counts: Array, edges: Array, multiplier: float, margin: float, allowed: Array, used: Array, most: Array, n_rows: int
+    counts: Array,
+    edges: Array,
+    multiplier: float,
+    margin: float,
+    allowed: Array,
+    used: Array,
+    most: Array,
+    n_rows: int | None,
 ) -> Array:
     """Return where about ``allowed`` of the counted numbers lie above, by noisy counts between edges.
 
     What lies above an edge is lowered by ``margin`` standard deviations of its noise. No number exceeds ``most``. Where
-    all rows are in use, what is not below an edge is above it, so that counts on both sides inform. Between
-    edges counts are taken to fall by the same factor from each length to its double.
+    all of a public number of rows are in use, what is not below an edge is above it, so that counts on both sides
+    inform. Between edges counts are taken to fall by the same factor from each length to its double.
     """
     lower = edges.T
     open_bins = lower < most[:, None]
     counts = np.where(open_bins, counts, 0.0)
     left = np.arange(1.0, len(edges))
     right = from_the_right(open_bins.astype(np.float64))
-    share = np.where((used == n_rows)[:, None], right / (left + right), 0.0)  # of what the counts below say
-    above = (1.0 - share) * from_the_right(counts) + share * (n_rows - np.cumsum(counts, axis=1)[:, :-1])
+    n = math.nan if n_rows is None else n_rows
+    share = np.where((used == n)[:, None], right / (left + right), 0.0)  # of what the counts below say
+    above = (1.0 - share) * from_the_right(counts) + share * (used[:, None] - np.cumsum(counts, axis=1)[:, :-1])
     above -= margin * multiplier * np.sqrt((1.0 - share) ** 2 * right + share**2 * left)
     low = above <= allowed[:, None]
     place = np.where(low.any(axis=1), low.argmax(axis=1), len(edges) - 2)

@@ -1,10 +1,10 @@
 """Replay: the same run on two neighbouring data sets, with the same released values.
 
 A method is run on data while a tape records what goes into every release and what comes out. It is run again on the
-data with one row zeroed, and every release releases what is on the tape. What then still differs is due to that one
-row: the inputs of the releases, which must not move by more than was declared, and nothing else. In particular the
-releases, their order, their public numbers and the words of randomness that they take must be the same, and so must
-everything that the run returns.
+data with one row zeroed, or gone, and every release releases what is on the tape. What then still differs is due to
+that one row: the inputs of the releases, which must not move by more than was declared, and nothing else. In
+particular the releases, their order, their public numbers and the words of randomness that they take must be the same,
+and so must everything that the run returns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,10 +65,11 @@ def replay(
     max_rows_per_unit: int = 1,
     weights: Any = None,
     max_weight: float | None = None,
+    neighbours: Literal["zero-out", "add-remove"] = "zero-out",
 ) -> ReplayReport:
-    """Replay a method on ``data``, a pair of features and targets, and on the same data with one row zeroed.
+    """Replay a method on ``data``, a pair of features and targets, and on the same data with one row zeroed, or gone.
 
-    With ``ids`` all rows of that row's unit are zeroed, of which at most ``max_rows_per_unit`` are used.
+    With ``ids`` all rows of that row's unit are, of which at most ``max_rows_per_unit`` are used.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def replay(
     data : (X, y)
         Features of shape (n, p) and n targets.
     row : int
-        Which row to zero.
+        Which row to zero, or to leave out.
     bounds, budget, fit_intercept, arithmetic, options
         As the estimator takes them.
     direction : "remove" or "add"
@@ -88,6 +89,8 @@ def replay(
         To which unit each row belongs, and how many rows of a unit are used.
     weights, max_weight
         The weight of each row, and the largest that was declared.
+    neighbours : "zero-out" or "add-remove"
+        Whether the row is zeroed, or left out of data whose number of rows is not public.
     """
     features, target = np.asarray(data[0], dtype=np.float64), np.asarray(data[1], dtype=np.float64)
     row_map = bounds.row_map(n_features=features.shape[1], columns=None, fit_intercept=fit_intercept)
@@ -95,13 +98,22 @@ def replay(
         target = np.column_stack((target, weights))
         row_map = replace(row_map, max_weight=checked_max_weight(weights, max_weight))
     chosen = algorithm(method)
-    n_units = -(-len(target) // max_rows_per_unit)
+    gone = neighbours == "add-remove"
+    n_units = None if gone else -(-len(target) // max_rows_per_unit)
     plan = chosen.plan(budget, n_rows=n_units, n_features=row_map.n_coordinates, **(options or {}))
-    sources: list[RowSource] = [ArraySource(*a) for a in ((features, target), without_row(features, target, row))]
+    own = np.arange(len(target)) == row
     if ids is not None:
         codes = unit_codes(ids)
-        sources[1] = ArraySource(*without_row(features, target, codes == codes[row]))
-        sources = [source_of_units(s, ids, max_rows=max_rows_per_unit, bad_rows="zero") for s in sources]
+        own = codes == codes[row]
+    kept = ~own if gone else np.full(len(own), True)
+    other = tuple(values[kept] for values in without_row(features, target, own))
+    sources: list[RowSource] = [ArraySource(features, target), ArraySource(*other)]
+    if ids is not None:
+        all_ids = (ids, [each for each, here in zip(ids, kept, strict=True) if here])
+        sources = [
+            source_of_units(source, whose, max_rows=max_rows_per_unit, bad_rows="zero")
+            for source, whose in zip(sources, all_ids, strict=True)
+        ]
     pair = [BoundedRows(source, row_map, "zero", arithmetic, max_rows_per_unit) for source in sources]
     first, second = pair if direction == "remove" else pair[::-1]
 

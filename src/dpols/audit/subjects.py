@@ -51,11 +51,13 @@ class Subject:
     end_to_end: bool = False
     share: float = 1.0  # of the runs; fewer where they are slow
     exact_only: bool = False  # whether there is no floating-point form
+    rows_are_public: bool = True  # else the neighbour lacks the row altogether, and not only what it holds
 
     def neighbours(self, arithmetic: Arithmetic) -> tuple[BoundedRows, BoundedRows]:
-        """Return the rows, and the rows with the first one zeroed."""
+        """Return the rows, and the rows with the first one zeroed, or gone where their number is not public."""
         row_map = Bounds(x_norm=1.0, y_abs=1.0).row_map(n_features=2, columns=None, fit_intercept=False)
-        sides = (self.data, without_row(*self.data, 0))
+        features, target = self.data
+        sides = (self.data, without_row(*self.data, 0) if self.rows_are_public else (features[1:], target[1:]))
         with_row, without = (BoundedRows(ArraySource(*side), row_map, "zero", arithmetic) for side in sides)
         return with_row, without
 
@@ -93,21 +95,23 @@ def primitives(budget: PrivacyBudget = BUDGET) -> list[Subject]:
     return [*subjects, Subject("mix_rows", sketch_rows, budget, data_a(), exact_only=True)]
 
 
-def end_to_end(method: str, budget: PrivacyBudget = BUDGET) -> list[Subject]:
+def end_to_end(method: str, budget: PrivacyBudget = BUDGET, *, rows_are_public: bool = True) -> list[Subject]:
     """Return whole runs of a method on data A and B; the first one is the method's headline."""
     chosen = algorithm(method)
     settings = _OPTIONS.get(method, {"A": {}, "B": {}})
     subjects = []
     for name, options in settings.items():
         data, share = (data_b(), 0.25) if name.startswith("B") else (data_a(), 1.0)
-        plan = chosen.plan(budget, n_rows=len(data[1]), n_features=2, **options)
+        plan = chosen.plan(budget, n_rows=len(data[1]) if rows_are_public else None, n_features=2, **options)
         if isinstance(plan, StagedPlan):
             raise ParameterError(
                 f"method={method!r} chooses releases from earlier ones; "
                 "the audit is of methods that fix them in advance."
             )
         program = _runs_of(chosen.run, plan)
-        subjects.append(Subject(f"{method}, data {name}", program, budget, data, end_to_end=True, share=share))
+        called = f"{method}, data {name}{'' if rows_are_public else ', number of rows not public'}"
+        subject = Subject(called, program, budget, data, True, share, rows_are_public=rows_are_public)
+        subjects.append(subject)
     return subjects
 
 

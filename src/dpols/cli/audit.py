@@ -35,6 +35,10 @@ def audit(
         Arithmetic, typer.Option(help="Arithmetic of the runs; exact arithmetic is slower.")
     ] = "float",
     runs: Annotated[int | None, typer.Option(min=100, help="Runs on each of the two data sets.")] = None,
+    neighbours: Annotated[
+        Literal["zero-out", "add-remove"],
+        typer.Option(help="How the two data sets of whole fits differ: a row becomes zeros, or is added or removed."),
+    ] = "zero-out",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the runs, so that they can be repeated.")] = 0,
 ) -> None:
     """Attack the library: bound from below what its mechanisms and a method cost.
@@ -50,7 +54,7 @@ def audit(
         required("matplotlib", "plots")
         out_folder.mkdir(parents=True, exist_ok=True)
         check_output(out_folder / "audit.json")
-    subjects = [*end_to_end(method), *primitives()]
+    subjects = [*end_to_end(method, rows_are_public=neighbours == "zero-out"), *primitives()]
     subjects = [subject for subject in subjects if arithmetic == "exact" or not subject.exact_only]
     count = runs or (QUICK_RUNS if quick else RUNS)[arithmetic]
     audits = run_audits(subjects, count, arithmetic, seed)

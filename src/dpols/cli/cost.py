@@ -39,7 +39,7 @@ class Question:
     """What is to be planned, of any method."""
 
     budget: "PrivacyBudget"
-    rows: int
+    rows: int | None  # None where their number is not public
     coefficients: int
     neighbours: given.Neighbours
     inference: bool
@@ -56,10 +56,10 @@ class Question:
 
 @options_named(epsilon="--epsilon ", delta="--delta ", method="--method ", n_rows="--rows ", n_features="--features ")
 def cost(
-    rows: given.Rows,
     features: given.Features,
     epsilon: given.Epsilon,
     delta: given.Delta,
+    rows: given.RowsIfPublic = None,
     method: Annotated[str, typer.Option(help="Algorithm, or 'all' to compare them.")] = "whitened",
     accounting: given.AccountingOption = "exact",
     neighbours: given.NeighboursOption = "zero-out",
@@ -75,6 +75,12 @@ def cost(
     Compares exact accounting with the paper's looser one: noise, claimed epsilon, exact epsilon. For IHM also the
     closed form of the paper's theorem. With --inference: of the method that has intervals.
     """
+    if neighbours == "add-remove":
+        rows = None
+    elif rows is None:
+        raise ParameterError(
+            "--rows is missing: give the number of rows, or --neighbours add-remove to keep it private."
+        )
     budget = given.parsed_budget(epsilon, delta, rows)
     if method == "all" and (option or inference):
         raise ParameterError("--option and --inference belong to one method; give --method, or leave them out.")
@@ -91,7 +97,8 @@ def cost(
         form = {} if closed is None else {"closed_form": {**without_infinity(asdict(closed)), "valid": closed.valid}}
         return print_json({"method": method, **asked.to_dict(), "accounting": plans, **form})
     intercept = "" if no_intercept else ", intercept included"
-    out.print(f"{method} on {rows:,} rows with {asked.coefficients} coefficients{intercept}")
+    known = "rows whose number is not public," if rows is None else f"{rows:,} rows"
+    out.print(f"{method} on {known} with {asked.coefficients} coefficients{intercept}")
     out.print(f"asked: {asked}\n")
     show_costs(costs, closed)
     for other, reason in missing.items():
@@ -143,7 +150,8 @@ def compare_methods(asked: Question, *, as_json: bool) -> None:
     from ..algorithms import ALGORITHMS
 
     # Not every method has a published calibration.
-    costs = {method: plan_costs(method, asked)[0] for method in ALGORITHMS}
+    usable = [name for name, row in ALGORITHMS.items() if asked.rows is not None or row.needs_rows is None]
+    costs = {method: plan_costs(method, asked)[0] for method in usable}
     if as_json:
         plans = {method: {name: plan.to_dict() for name, plan in both.items()} for method, both in costs.items()}
         return print_json({**asked.to_dict(), "methods": plans})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 Accounting = Literal["exact", "paper"]
-Neighbours = Literal["zero-out", "replace-one"]
+Neighbours = Literal["zero-out", "replace-one", "add-remove"]
 DataFile = Annotated[
     Path,
     typer.Argument(
@@ -38,6 +38,9 @@ Encoding = Annotated[
 ]
 Target = Annotated[str, typer.Option(help="Name of the column to predict.")]
 Rows = Annotated[int, typer.Option(min=1, help="Number of rows of the data, which is public.")]
+RowsIfPublic = Annotated[
+    int | None, typer.Option(min=1, help="Number of rows of the data; not needed with --neighbours add-remove.")
+]
 Features = Annotated[int, typer.Option(min=1, help="Number of features, without the intercept.")]
 Epsilon = Annotated[
     float, typer.Option(help="Privacy loss allowed: smaller is more private. Typical values lie between 0.1 and 10.")
@@ -63,7 +66,11 @@ AccountingOption = Annotated[
     Accounting, typer.Option(help="How the noise is calibrated: jointly and exactly, or as published.")
 ]
 NeighboursOption = Annotated[
-    Neighbours, typer.Option(help="How neighbouring data sets differ: a row becomes zeros, or any other row.")
+    Neighbours,
+    typer.Option(
+        help="How neighbouring data sets differ: a row becomes zeros, or any other row, or is added or removed. With "
+        "add-remove the number of rows is not public, and delta must be a number."
+    ),
 ]
 NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no intercept.")]
 MethodOptions = Annotated[
@@ -85,8 +92,8 @@ def parsed_delta(text: str, epsilon: float) -> float | str:
     return delta
 
 
-def parsed_budget(epsilon: float, delta: str, rows: int) -> "PrivacyBudget":
-    """Return the budget for a table of that many rows."""
+def parsed_budget(epsilon: float, delta: str, rows: int | None) -> "PrivacyBudget":
+    """Return the budget for a table of that many rows, or of a number that is not public."""
     from ..privacy.budget import budget_for
 
     return budget_for(epsilon, parsed_delta(delta, epsilon), rows)

@@ -24,6 +24,14 @@ class RowsPerSecond(ProgressColumn):
         return Text(f"{speed / 1e6:.2f} million rows/s" if speed else "")
 
 
+class _Rows(ProgressColumn):
+    """Rows read of all rows; nothing where their number is not public."""
+
+    def render(self, task: Task) -> Text:
+        """Return the two numbers."""
+        return Text(f"{task.completed:,.0f} of {task.total:,.0f} rows" if task.total else "")
+
+
 @contextmanager
 def pass_bar(what: str, on: Console | None = None) -> Iterator[Hook]:
     """Show a bar while the block runs, on a terminal only; yields the hook that moves it."""
@@ -31,7 +39,7 @@ def pass_bar(what: str, on: Console | None = None) -> Iterator[Hook]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        _Rows(),
         RowsPerSecond(),
         console=terminal,
         disable=not terminal.is_terminal,
@@ -42,7 +50,7 @@ def pass_bar(what: str, on: Console | None = None) -> Iterator[Hook]:
 
         def move(number: int, rows: int, n_rows: int) -> None:
             if rows == 0:
-                bar.reset(task, total=n_rows, description=f"{what}, pass {number}")
+                bar.reset(task, total=n_rows or None, description=f"{what}, pass {number}")
             else:
                 bar.update(task, completed=rows)
 

@@ -112,9 +112,7 @@ def _array_source(table: Any, target: Any, weights: Any) -> DaskSource:
         vector = _vector(values, name)
         if known and vector.shape[0] == vector.shape[0]:
             if vector.shape[0] != sum(lengths):
-                raise DataError(
-                    f"X has {sum(lengths)} rows but {name} has {vector.shape[0]} values; they must be equal."
-                )
+                raise DataError(f"{name} must have one value for each row of X, and their numbers differ.")
             vector = vector.rechunk((lengths,))
         pieces = _paired(pieces, vector.to_delayed(), name)
     n_rows = sum(lengths) if known else _total(pieces, _array_blocks, n_features, count_only, ()).n_rows

@@ -26,10 +26,7 @@ class ArraySource:
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2 or self.target.shape not in (self.features.shape[:1], (len(self.features), 2)):
-            raise DataError(
-                f"features of shape {self.features.shape} and target of shape {self.target.shape} do not match; "
-                "expected (n, d) and (n,)."
-            )
+            raise DataError("features and target do not match; expected arrays of shapes (n, d) and (n,).")
 
     @property
     def n_features(self) -> int:
@@ -94,7 +91,7 @@ def table_source(table: Any, target: Any, weights: Any = None) -> TableSource:
 
     vector = _zeros((n_rows,)) if target is None else target
     if not isinstance(vector, str) and len(vector) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {len(vector)} values; they must be equal.")
+        raise DataError("y must have one value for each row of X, and their numbers differ.")
     read_features, targets = reader(table, features), one_column(vector)
     if weights is None:
         return TableSource(n_rows, tuple(features), lambda a, b: (read_features(a, b), targets(a, b)))

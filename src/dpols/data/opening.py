@@ -52,11 +52,11 @@ def open_rows(
             "Pass the targets, or the name of their column where X is a table."
         )
     if library_of(X) in ENGINES:
-        return _with_rows(engine_source(X, y, weights))
+        return engine_source(X, y, weights)
     if is_stream(X):
-        return _with_rows(stream_source(X, y, names, weights))
+        return stream_source(X, y, names, weights)
     if is_table(X):
-        return _with_rows(table_source(X, y if y is None or isinstance(y, str) else _vector(y), weights))
+        return table_source(X, y if y is None or isinstance(y, str) else _vector(y), weights)
     return _array_source(X, y, weights)
 
 
@@ -113,27 +113,24 @@ def _own_target(source: Any, target: Any, with_target: bool) -> RowSource:
         raise DataError("X has no target; name its column, as in dpols.read(path, target=...).")
     if hasattr(source, "check"):
         source.check()
-    return _with_rows(source)
-
-
-def _with_rows(source: RowSource) -> RowSource:
-    if source.n_rows < 1:
-        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
-    return source
+    opened: RowSource = source
+    return opened
 
 
 def _array_source(X: Any, y: Any, weights: Any) -> ArraySource:
     """Return the rows of a matrix; those to fit on are checked as scikit-learn does."""
-    from sklearn.utils.validation import check_array, check_consistent_length
+    from sklearn.utils.validation import check_array
 
     if isinstance(y, str):
         raise DataError(f"y={y!r} names a column, but X is not a table; pass a table, or the targets as y.")
     if y is None:
         rows = real_numbers(X, "features")
         return ArraySource(rows, np.broadcast_to(np.float64(0.0), rows.shape[:1]))  # zeros that take no memory
-    rows = check_array(_matrix(X), dtype=(np.float64, np.float32), ensure_all_finite=False, input_name="X")
+    kinds = (np.float64, np.float32)
+    rows = check_array(_matrix(X), dtype=kinds, ensure_all_finite=False, ensure_min_samples=0, input_name="X")
     target = _vector(y)
-    check_consistent_length(rows, target)
+    if len(target) != len(rows):
+        raise DataError("y must have one value for each row of X, and their numbers differ.")
     if isinstance(weights, str):
         raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
     return ArraySource(rows, target if weights is None else np.column_stack((target, weights)))
@@ -143,7 +140,7 @@ def _vector(y: Any) -> Array:
     """Return targets as a vector of double precision."""
     from sklearn.utils.validation import check_array, column_or_1d
 
-    target = check_array(real_numbers(y, "y"), ensure_2d=False, ensure_all_finite=False)
+    target = check_array(real_numbers(y, "y"), ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
     return np.asarray(column_or_1d(target, warn=True).astype(np.float64, copy=False))
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-Hook = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all
+Hook = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all, 0 if not public
 
 
 class Passes:
-    """Counts passes and their rows, and tells the hook after each block."""
+    """Counts passes and their rows, and tells the hook after each block; of passes only where rows are not public."""
 
-    def __init__(self, hook: Hook, n_rows: int) -> None:
+    def __init__(self, hook: Hook, n_rows: int | None) -> None:
         self.hook = hook
         self.n_rows = n_rows
         self.number = 0
@@ -24,13 +24,15 @@ class Passes:
             yield lambda count: None
             return
         self._within, self.number, self.rows = True, self.number + 1, 0
-        self.hook(self.number, 0, self.n_rows)
+        self.hook(self.number, 0, self.n_rows or 0)
         try:
             yield self._count
         finally:
             self._within = False
 
     def _count(self, count: int) -> None:
+        if self.n_rows is None:
+            return
         self.rows = min(self.rows + count, self.n_rows)
         self.hook(self.number, self.rows, self.n_rows)
 
@@ -39,7 +41,7 @@ _watched: ContextVar[Passes | None] = ContextVar("passes", default=None)
 
 
 @contextmanager
-def told(hook: Hook | None, n_rows: int) -> Iterator[None]:
+def told(hook: Hook | None, n_rows: int | None) -> Iterator[None]:
     """Tell a hook of all passes that begin in this block, in this thread; nobody where there is none."""
     if hook is None:
         yield

@@ -154,7 +154,7 @@ class NumberedRows:
 def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> None:
     """Raise where a pass did not read the announced rows, or found rows that are not finite and were to be refused."""
     if total.n_rows != n_rows:
-        raise DataError(f"a pass read {total.n_rows} rows where {n_rows} were announced; the source must not change.")
+        raise DataError("a pass read another number of rows than there were at first; the source must not change.")
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "

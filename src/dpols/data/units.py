@@ -73,7 +73,7 @@ def source_of_units(source: RowSource, ids: Any, *, max_rows: int, bad_rows: str
         )
     codes, found = unit_ids(ids)
     if len(codes) != source.n_rows:
-        raise DataError(f"there are {len(codes)} ids of units for {source.n_rows} rows; each row needs one.")
+        raise DataError("there must be one id of a unit for each row, and their numbers differ.")
     if bad_rows == "raise" and (codes < 0).any():
         raise DataError(WITHOUT_ID)
     return UnitSource(source, _used_rows(source, codes, found, max_rows), codes)

@@ -37,8 +37,6 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any, weights: Any
         )
     rows = table if is_table(table) else as_matrix(table)
     n_rows = rows.num_rows if hasattr(rows, "num_rows") else len(rows)
-    if n_rows < 1:
-        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
     feature_map.transform(_slice(rows, 0, 0))  # refuses wrong columns before anything is planned
     if isinstance(target, str):
         if isinstance(rows, np.ndarray):
@@ -55,7 +53,7 @@ def mapped_source(feature_map: FeatureMap, table: Any, target: Any, weights: Any
         )
     vector = feature_map.fitted_target(real_numbers(target, "y"))
     if vector.shape != (n_rows,):
-        raise DataError(f"X has {n_rows} rows but y has shape {vector.shape}; it must be ({n_rows},).")
+        raise DataError("y must be a vector with one value for each row of X, and their numbers differ.")
     return TableSource(
         n_rows,
         feature_map.names,

@@ -1,5 +1,6 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import MOVED, names_of
+from ..algorithms import MOVED, Evidence, names_of
 from ..algorithms.whitened_inference import InferencePlan
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
@@ -59,7 +60,7 @@ def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
         outcome.fit,
         outcome.row_map,
         [*names, "intercept"][: outcome.row_map.n_coordinates],
-        n_rows=prepared.source.n_rows,
+        n_rows=prepared.public_rows,
         rows_per_unit=prepared.request.rows_per_unit,
     )
 
@@ -67,7 +68,9 @@ def inference_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
 def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> PrivacyReport:
     """Describe a fit whose features have these names."""
     method, fit, row_map = prepared.method, outcome.fit, outcome.row_map
-    stddevs, verdict, shortened = _judged(prepared, outcome)
+    evidence = method.evidence(prepared.plan, fit, 0, row_map.constant)
+    stddevs, verdict = _judged(prepared, outcome, evidence)
+    n_rows, n_rows_noise = _rows(prepared, evidence)
     values, inference = coefficients_of(outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
@@ -81,14 +84,15 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         asked=prepared.budget,
         spent_epsilon=outcome.spent_epsilon,
         certified_delta=outcome.certified_delta,
-        n_rows=prepared.source.n_rows,
+        n_rows=n_rows,
+        n_rows_noise=n_rows_noise,
         n_features=row_map.n_coordinates,
         lines=release_lines(
             (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
         ),
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map, prepared.request.family),
         assumed_public=(
-            "the number of rows and the column names",
+            f"{'' if prepared.public_rows is None else 'the number of rows and '}the column names",
             "the bounds and every parameter of the estimator",
             *(() if row_map.max_weight is None else (_WEIGHTS,)),
             *prepared.request.assumed_public,
@@ -103,7 +107,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=outcome.bounds.origin,
         void=prepared.request.void,
-        advice=(*_advice_on_shortened(shortened), *_advice(prepared, outcome, names)),
+        advice=(*_advice_on_shortened(evidence.shortened), *_advice(prepared, outcome, names, n_rows)),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
@@ -145,11 +149,20 @@ def _file_name(source: Any) -> str | None:
     return Path(path).name if isinstance(path, str) else None
 
 
-def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], tuple[str, str], float]:
-    """Return the noise in each coefficient, the verdict on the fit with its reason, and the share of shortened rows."""
+def _rows(prepared: Prepared, evidence: Evidence) -> tuple[int | None, float | None]:
+    """Return the number of rows that may be told, and the standard deviation of its noise, None where it is public."""
+    if prepared.public_rows is not None:
+        return prepared.public_rows, None
+    if evidence.rows is None:
+        return None, None
+    per_unit = prepared.request.rows_per_unit
+    return max(round(per_unit * evidence.rows.value), 0), per_unit * evidence.rows.stddev
+
+
+def _judged(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[list[float | None], tuple[str, str]]:
+    """Return the noise in each coefficient, and the verdict on the fit with its reason."""
     matrix, _ = outcome.row_map.coefficient_map()
     constant = outcome.row_map.constant
-    evidence = prepared.method.evidence(prepared.plan, outcome.fit, 0, constant)
     with np.errstate(invalid="ignore"):  # a covariance may be infinite
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
@@ -162,7 +175,7 @@ def _judged(prepared: Prepared, outcome: Outcome) -> tuple[list[float | None], t
         stddevs = [None] * len(stddevs)
         if np.any(outcome.fit.transcript.get(MOVED, False)):
             verdict = "cannot tell", _MOVED
-    return stddevs, verdict, evidence.shortened
+    return stddevs, verdict
 
 
 def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
@@ -223,11 +236,12 @@ def _advice_on_shortened(share: float) -> tuple[str, ...]:
     )
 
 
-def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple[str, ...]:
+def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str], n_rows: int | None) -> tuple[str, ...]:
     """Return what public and released numbers say of the method and the bounds."""
     why = prepared.method.inconsistent
     method = () if why is None else (f"{prepared.method.name} does not tend to least squares: {why}",)
-    room = room_for_width(outcome.row_map, outcome.fit.releases, prepared.plan.n_rows)
+    n_units = math.inf if n_rows is None else -(-n_rows // prepared.request.rows_per_unit)
+    room = room_for_width(outcome.row_map, outcome.fit.releases, n_units)
     feature_map = prepared.request.feature_map
     categories = {} if feature_map is None else feature_map.categories
     if outcome.spread is not None:

@@ -14,6 +14,7 @@ from ..errors import (
     BoundsError,
     BudgetExceeded,
     CalibrationError,
+    DataError,
     InferenceWarning,
     ParameterError,
     WeakGuaranteeWarning,
@@ -51,6 +52,11 @@ class Prepared:
     limits: Limits | None = None  # on the slopes
 
     @property
+    def public_rows(self) -> int | None:
+        """The number of rows, where it may be told."""
+        return public_rows(self.relation, self.source)
+
+    @property
     def releases(self) -> tuple[Release, ...]:
         """Everything that the fit is to release."""
         return (*self.beside.releases, *self.plan.releases)
@@ -58,19 +64,27 @@ class Prepared:
 
 def prepare(request: Request, source: RowSource) -> Prepared:
     """Settle every public number of a fit; whatever can be refused is refused here."""
-    budget = request.budget(source.n_rows)
-    for caution in cautions_on(budget, source.n_rows):
+    relation = one_of("neighbours", request.neighbours, Neighbours)
+    n_rows = public_rows(relation, source)
+    if n_rows == 0:
+        raise DataError("the table has no rows (0 sample(s)); at least one is required.")
+    budget = request.budget(n_rows)
+    for caution in cautions_on(budget, n_rows):
         if caution.startswith("CAUTION: delta"):
             warn_user(caution.removeprefix("CAUTION: "), WeakGuaranteeWarning)
     try:
-        return _prepared(request, source, budget)
+        return _prepared(request, source, budget, relation)
     except CalibrationError as error:  # which may name but a part of the budget, that nobody gave
         raise error if str(budget) in str(error) else CalibrationError(f"no plan meets {budget}: {error}") from None
 
 
-def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Prepared:
+def public_rows(relation: Neighbours, source: RowSource) -> int | None:
+    """Return the number of rows where neighbours have the same, and None where nothing may depend on it."""
+    return source.n_rows if relation.rows_are_public else None
+
+
+def _prepared(request: Request, source: RowSource, budget: PrivacyBudget, relation: Neighbours) -> Prepared:
     method = algorithm(request.method_in_use)
-    relation = one_of("neighbours", request.neighbours, Neighbours)
     bounds = request.declared_bounds()
     n_coordinates = source.n_features + bool(request.fit_intercept)
     if request.fit_intercept and "intercept" in _feature_names(request, source):
@@ -98,7 +112,7 @@ def _prepared(request: Request, source: RowSource, budget: PrivacyBudget) -> Pre
 
 def _warn_of_hidden_intervals(prepared: Prepared) -> None:
     """Say before anything is spent that a fit will probably print no interval, by public numbers alone."""
-    if not isinstance(prepared.plan, InferencePlan):
+    if not isinstance(prepared.plan, InferencePlan) or prepared.public_rows is None:
         return
     epsilon, per_unit = prepared.budget.epsilon, prepared.request.rows_per_unit
     outlook = outlook_of(prepared.plan, epsilon=epsilon, rows_per_unit=per_unit)
@@ -165,12 +179,12 @@ def _plan(
     if not isinstance(request.options, Mapping | None):
         raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
     options = _options(request, method)
-    whole = budget.for_zero_out(relation)
+    whole, n_rows = budget.for_zero_out(relation), public_rows(relation, source)
     try:
         plan = plan_fit(
             method,
             whole,
-            n_rows=-(-source.n_rows // request.rows_per_unit),
+            n_rows=None if n_rows is None else -(-n_rows // request.rows_per_unit),
             n_features=source.n_features + bool(request.fit_intercept),
             bounds=bounds.releases(whole, source.n_features) if isinstance(bounds, PaidBounds) else (),
             counts=count_release(whole) if request.count_clipped else None,

@@ -30,9 +30,12 @@ class _Line:
             return
         self.next = now + _EVERY
         text = f"Fitting, pass {number}"
-        if self.passes is not None:
-            total = max(self.passes, number)
-            text += f" of {total}"
+        total = None if self.passes is None else max(self.passes, number)
+        text += "" if total is None else f" of {total}"
+        if n_rows == 0:  # their number is not public, and the time that is left would tell it
+            self._write(text)
+            return
+        if total is not None:
             done = (number - 1 + rows / n_rows) / total
             left = (now - self.start) * (1.0 / done - 1.0) if done > 0.0 else None
             text += "" if left is None else f", about {_seconds(left)} left"

@@ -83,8 +83,8 @@ class Request:
         """The method that fits: with inference, the one that has intervals."""
         return with_intervals(self.method) if self.inference else self.method
 
-    def budget(self, n_rows: int) -> PrivacyBudget:
-        """Return the budget for a table of that many rows."""
+    def budget(self, n_rows: int | None) -> PrivacyBudget:
+        """Return the budget for a table of that many rows, or of a number that is not public."""
         for name in ("epsilon", "delta"):
             if getattr(self, name) is None:
                 raise ParameterError(f"{name} is required: pass {name}=... .")

@@ -60,7 +60,9 @@ def carry_out(
     seen = Witness() if witness is None else witness
     bits = seen.watch(streams(random_state, 1))
     what = _what(prepared, seeded=bits[0].seeded)
-    with held(ledger, [prepared.releases], what=what, released=lambda: seen.released) as hold:
+    with held(
+        ledger, [prepared.releases], what=what, relation=prepared.relation, released=lambda: seen.released
+    ) as hold:
         outcome = replace(_run(prepared, bits), entry=hold.entry)
         planned = prepared.beside.releases
         if ledger is not None and not (outcome.beside == planned and follows(prepared.plan, outcome.fit)):
@@ -129,4 +131,10 @@ def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[Gauss
 
 def _unbounded(prepared: Prepared) -> UnboundedRows:
     request = prepared.request
-    return UnboundedRows(prepared.source, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
+    return UnboundedRows(
+        prepared.source,
+        request.bad_rows,  # type: ignore[arg-type]
+        prepared.arithmetic,
+        request.rows_per_unit,
+        prepared.relation.rows_are_public,
+    )

@@ -38,7 +38,7 @@ def infer(
     row_map: RowMap,
     names: Sequence[str],
     *,
-    n_rows: int,
+    n_rows: int | None,
     rows_per_unit: int = 1,
     trial: int = 0,
 ) -> Inference:

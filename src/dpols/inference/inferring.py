@@ -4,6 +4,7 @@ Everything is computed from what the fit released, so that none of it costs anyt
 results are pandas frames and series, or small tables of the same names where pandas is not installed.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -164,9 +165,13 @@ class Inferring:
 
     @property
     def nobs(self) -> float:
-        """The number of rows in use, a noisy count where intervals were paid for, else that of the table."""
+        """The number of rows in use, a noisy count where intervals were paid for, else that of the table.
+
+        With add-remove neighbours it is a noisy count in any case, and nan for methods that do not release one.
+        """
         self._require_fit()
-        return float(self.privacy_report_.n_rows if self.inference_ is None else self.inference_.rows_used)
+        n_rows = math.nan if self.privacy_report_.n_rows is None else self.privacy_report_.n_rows
+        return float(n_rows if self.inference_ is None else self.inference_.rows_used)
 
     @property
     def df_resid(self) -> float:

@@ -64,7 +64,7 @@ class Inference:
     """What is known of the coefficients, in the units of the data. Released values and public numbers only."""
 
     names: tuple[str, ...]  # of the coefficients, the intercept last where there is one
-    n_rows: int  # of the table, a public number
+    n_rows: int | None  # of the table, where it is public
     rows_used: float  # that are no rows of zeros: a released number
     rows_noise: float  # the standard deviation of its noise; 0 where it is public that all are used
     intercept: bool
@@ -209,7 +209,7 @@ class Inference:
         count = len(names)
         return cls(
             names=names,
-            n_rows=whole(given["n_rows"]),
+            n_rows=None if given["n_rows"] is None else whole(given["n_rows"]),
             rows_used=finite_number(given["rows_used"]),
             rows_noise=finite_number(given["rows_noise"]),
             intercept=flag(given["intercept"]),

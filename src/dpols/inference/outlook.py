@@ -57,7 +57,7 @@ def _words(
         "fewer features",
     ]
     return (
-        f"probably {who} will have an interval: {planned.n_rows:,} {what} at epsilon = {epsilon:g} are few for "
+        f"probably {who} will have an interval: {planned.public_rows:,} {what} at epsilon = {epsilon:g} are few for "
         f"{planned.n_features} coefficients. About {', or '.join(remedies)} would do, if features are hardly "
         "correlated."
     )
@@ -66,7 +66,7 @@ def _words(
 def _sight(planned: InferencePlan) -> float:
     """Return the eigenvalues of the third Gram matrix over their noise, over what intervals need."""
     d = planned.n_features
-    eigenvalue = planned.n_rows / (_ROW_SQUARE * d * planned.third_gram_multiplier)
+    eigenvalue = planned.public_rows / (_ROW_SQUARE * d * planned.third_gram_multiplier)
     return eigenvalue / max(_BAR[0], math.sqrt(_BAR[1] * d))
 
 
@@ -75,13 +75,13 @@ def _enough(planned: InferencePlan) -> tuple[float | None, int | None]:
     factors = [_STEP**i for i in range(1, _STEPS)]
     factor = next((f for f in factors if _sight(_again(planned, epsilon=f)) >= _SOME), None)
     rows = next((f for f in factors if _sight(_again(planned, rows=f)) >= _SOME), None)
-    return factor, None if rows is None else round(rows * planned.n_rows)
+    return factor, None if rows is None else round(rows * planned.public_rows)
 
 
 def _again(planned: InferencePlan, *, epsilon: float = 1.0, rows: float = 1.0) -> InferencePlan:
     """Return the plan of the same fit at a larger epsilon, or with more rows; as it is where there is none."""
     budget = PrivacyBudget(epsilon * planned.budget.epsilon, planned.budget.delta)
-    given = PlannedFor(budget, planned.accounting, round(rows * planned.n_rows), planned.n_features)
+    given = PlannedFor(budget, planned.accounting, round(rows * planned.public_rows), planned.n_features)
     try:
         return plan(given, n_iterations=planned.n_iterations, cov_type=planned.cov_type, clip=planned.clip)
     except CalibrationError:

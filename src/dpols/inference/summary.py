@@ -231,13 +231,15 @@ def _no_intervals(report: PrivacyReport, inference: Inference | None, target: Ta
 
 def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> list[tuple[str, str]]:
     """Return public facts, and how many rows are in use."""
-    used = "" if inference is None else _used(inference)
+    used = ""
+    if inference is not None and inference.n_rows is not None:  # else the number in use is all that is known
+        used = _used(inference)
     rows = "single rows" if report.unit is None else f"all rows of one {report.unit} together, of which at most "
     return [
         ("Method", f"{report.title} ({report.method})"),
         ("Budget", f"epsilon {report.asked.epsilon:.6g}, delta {report.asked.delta:.3g}, {report.relation} neighbours"),
         ("Protects", rows if report.unit is None else f"{rows}{report.rows_per_unit} are used"),
-        ("Rows", f"{report.n_rows:,}{used}; {report.n_features} coefficients"),
+        ("Rows", f"{report.row_count}{used}; {report.n_features} coefficients"),
     ]
 
 

@@ -26,7 +26,7 @@ from ..privacy import (
 )
 from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
 from .records import Entry, Groups, State, Status, charged, created, ended, entry_of, raised, state_of
-from .refusals import no_reservation, over_the_cap
+from .refusals import no_reservation, of_another_relation, over_the_cap
 from .store import Row, Store
 
 
@@ -34,7 +34,8 @@ class BudgetLedger:
     """A budget in a file, for all releases about one data set.
 
     However the releases are chosen, each after seeing the results of the earlier ones, together they are
-    (epsilon, delta)-private. Fits of both neighbouring relations can be charged.
+    (epsilon, delta)-private. Fits with "zero-out" and with "replace-one" neighbours can share a ledger. Those with
+    "add-remove", which keep the number of rows private, need one of their own.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class BudgetLedger:
         The ledger's file (SQLite). It is created where there is none and ``epsilon`` and ``delta`` are given.
     epsilon, delta : float, optional
         What all releases together may cost. For an existing ledger they may be left out, and must agree if given.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
         Which two data sets the ledger's guarantee makes hard to tell apart.
     failure_share : float, default=0.5
         Share of delta for what is not Gaussian: tails of sketches, eigenvalue bounds that fail, deltas of black
@@ -119,12 +120,16 @@ class BudgetLedger:
             raise ParameterError("there is nothing to charge; pass the releases, such as GaussianRelease(20.0).")
         return self._charge([releases], what, final=True)
 
-    def reserve(self, groups: Iterable[Sequence[Release]], *, what: str) -> Entry:
+    def reserve(self, groups: Iterable[Sequence[Release]], *, what: str, relation: Neighbours | None = None) -> Entry:
         """Charge releases of which each row of the data enters one group only, whichever that is.
 
         When this returns, the charge is on disk and the releases may be made. It counts as spent until it is void,
-        which it can become only before it is settled.
+        which it can become only before it is settled. ``relation`` says which neighbours the releases are for; None
+        stands for those of the ledger.
         """
+        kept = self.state().neighbours
+        if relation is not None and relation.rows_are_public != kept.rows_are_public:
+            raise LedgerError(of_another_relation(self.path, kept, relation))
         return self._charge(groups, what, final=False)
 
     def settle(self, reservation: Entry, *, outcome: str = "released", report: str = "") -> Entry:

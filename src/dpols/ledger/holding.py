@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..errors import LedgerError, LedgerWarning
-from ..privacy import Release
+from ..privacy import Neighbours, Release
 from .budget_ledger import BudgetLedger
 from .records import Entry
 
@@ -30,6 +30,7 @@ def held(
     groups: Iterable[Sequence[Release]],
     *,
     what: str,
+    relation: Neighbours | None = None,
     released: Callable[[], bool],
 ) -> Iterator[Hold]:
     """Hold what some releases cost while the block makes them; ``released`` tells whether it may have begun to.
@@ -43,7 +44,7 @@ def held(
         yield hold
         return
     try:
-        hold.entry = ledger.reserve(groups, what=what)
+        hold.entry = ledger.reserve(groups, what=what, relation=relation)
         yield hold
     except BaseException as error:
         if hold.entry is not None:

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+from ..privacy import Neighbours
 from ..privacy.filter import Charge
 from .records import State
 
@@ -15,6 +16,14 @@ def over_the_cap(path: Path, state: State, charge: Charge, what: str, *, by_nois
     return (
         f"{what} would take {share} of the ledger {str(path)!r}, of which {100.0 * (1.0 - state.used):.4g} % is left; "
         f"nothing was released or charged. {less}, or raise the ledger's cap."
+    )
+
+
+def of_another_relation(path: Path, kept: Neighbours, asked: Neighbours) -> str:
+    """Say that a number of rows is public on one side and not on the other."""
+    return (
+        f"ledger {str(path)!r} is for {kept} neighbours, and this is for {asked}: the number of rows is public in one "
+        f"of them and private in the other. Pass neighbours={str(kept)!r}, or charge a ledger created for {asked}."
     )
 
 

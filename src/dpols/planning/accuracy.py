@@ -184,7 +184,7 @@ def plan_accuracy(
     public_table, target : table and name of its target, optional
         Rows that are public by your word, to be resampled to ``n`` rows in place of made-up ones. Never the data that
         is to be protected, nor a part of it.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
         As in a fit.
     max_rows_per_unit : int, default=1
         How many rows of one unit, such as a patient, a fit with ``unit=`` uses at most. Rows of a unit are taken to be

@@ -72,7 +72,7 @@ class Question:
     ) -> "Question":
         """Check what was given and settle what is assumed."""
         if neighbours not in tuple(Neighbours):
-            raise ParameterError(f"neighbours={neighbours!r} must be 'zero-out' or 'replace-one'.")
+            raise ParameterError(f"neighbours={neighbours!r} must be 'zero-out', 'replace-one' or 'add-remove'.")
         if isinstance(mean_weight, bool) or not isinstance(mean_weight, int | float) or not 0.0 < mean_weight <= 1.0:
             raise ParameterError(
                 f"mean_weight={mean_weight!r} must be above 0 and at most 1: the mean weight of rows over the largest."
@@ -122,8 +122,8 @@ class Question:
         )
 
     def budget(self, epsilon: float, n_rows: int) -> PrivacyBudget:
-        """Return the budget for a table of that many rows."""
-        return budget_for(epsilon, self.delta, n_rows)
+        """Return the budget for a table of that many rows, of which a fit may know or not."""
+        return budget_for(epsilon, self.delta, n_rows if self.relation.rows_are_public else None)
 
     def samples(self, n_rows: Any) -> tuple[Sample, ...]:
         """Return the tables to simulate on: a row for each unit, since a fit counts sums over rows in units."""

@@ -56,7 +56,8 @@ def planned_row(
 ) -> PlannedRow:
     """Simulate fits; the same seed gives the same noise, up to its scale, at every epsilon."""
     allowed = budget.for_zero_out(relation)
-    excess, squares = simulated_errors(samples, method, allowed, trials=trials, seed=seed)
+    public = relation.rows_are_public
+    excess, squares = simulated_errors(samples, method, allowed, trials=trials, seed=seed, public=public)
     sample = samples[0]
     n, width = sample.source.n_rows, len(sample.best)
     excess = excess / np.mean([one.target_variance for one in samples])
@@ -66,7 +67,7 @@ def planned_row(
     by_chance = float(np.mean([one.sampling_variances().mean() for one in samples]))
     found = Intervals(None, None, "not asked for")
     if intervals:
-        found = _simulated_intervals(samples, method, allowed, trials=trials, seed=seed)
+        found = _simulated_intervals(samples, method, allowed, trials=trials, seed=seed, public=public)
     return PlannedRow(
         method=method,
         epsilon=budget.epsilon,
@@ -84,16 +85,19 @@ def planned_row(
 
 
 def simulated_errors(
-    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int
+    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int, public: bool = True
 ) -> tuple[Array, Array]:
-    """Return each simulated fit's excess risk, and the mean square of its slopes' errors in standard deviations."""
+    """Return each simulated fit's excess risk, and the mean square of its slopes' errors in standard deviations.
+
+    ``public`` says whether fits know how many rows there are.
+    """
     row = algorithm(method)
     excess, squares = [], []
     plan = None
     for sample, bits in _shares(samples, trials, seed):
         rows = sample.bounded()
         if plan is None:
-            plan = row.plan(allowed, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
+            plan = row.plan(allowed, n_rows=rows.n_rows if public else None, n_features=rows.row_map.n_coordinates)
         with one_blas_thread():
             theta = row.run(rows, plan, bits).theta
         matrix, offset = rows.row_map.coefficient_map()
@@ -112,7 +116,7 @@ class Intervals(NamedTuple):
 
 
 def _simulated_intervals(
-    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int
+    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int, public: bool = True
 ) -> Intervals:
     """Count intervals as fits print them, slope by slope."""
     try:
@@ -124,14 +128,15 @@ def _simulated_intervals(
         rows = sample.bounded()
         if plan is None:
             try:
-                plan = row.plan(allowed, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
+                n_rows = rows.n_rows if public else None
+                plan = row.plan(allowed, n_rows=n_rows, n_features=rows.row_map.n_coordinates)
             except CalibrationError as error:
                 return Intervals(0.0, None, str(error))
         with one_blas_thread():
             fit = row.run(rows, plan, bits)
         names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
         for trial in range(len(bits)):
-            found = infer(plan, fit, rows.row_map, names, n_rows=rows.n_rows, trial=trial)
+            found = infer(plan, fit, rows.row_map, names, n_rows=plan.n_rows, trial=trial)
             limits = found.conf_int()[: sample.source.n_features]
             widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stddevs)
             if np.isnan(widths[-1]).any():

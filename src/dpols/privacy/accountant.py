@@ -56,7 +56,7 @@ def log_delta_of(releases: Iterable[Release], epsilon: float, *, relation: Neigh
     """Return log delta; it stays meaningful where delta itself would underflow."""
     epsilon = _checked_epsilon(epsilon)
     total = _Total.of(releases)
-    if Neighbours.of(relation) is Neighbours.ZERO_OUT:
+    if Neighbours.of(relation).steps == 1:
         return total.log_delta(epsilon)
     return _log_delta_of_two_steps(total.log_delta, epsilon / 2.0)
 
@@ -81,7 +81,7 @@ def _epsilon_of(releases: tuple[Release, ...], delta: float, relation: Neighbour
     """Remember the last answer: a fit asks twice, of what it plans and of what it recorded."""
     total = _Total.of(releases)
     target = math.log(delta) - _ROUNDING
-    if relation is Neighbours.ZERO_OUT:
+    if relation.steps == 1:
         return total.epsilon(target)
     return 2.0 * _epsilon_of_two_steps(total.epsilon, target)
 

@@ -12,13 +12,30 @@ _SMALLEST_STEP = 1e-303  # of delta; plans divide what they get by up to a few t
 
 
 class Neighbours(StrEnum):
-    """Which two data sets must be hard to tell apart. The number of rows is public in both relations."""
+    """Which two data sets must be hard to tell apart."""
 
     ZERO_OUT = "zero-out"
-    """One row is replaced by the zero row, or the zero row by any row."""
+    """One row is replaced by the zero row, or the zero row by any row; the number of rows is public."""
 
     REPLACE_ONE = "replace-one"
-    """One row is replaced by any other row; two zero-out steps lead from one data set to the other."""
+    """One row is replaced by any other row, two zero-out steps away; the number of rows is public."""
+
+    ADD_REMOVE = "add-remove"
+    """One row is added or removed. The number of rows is not public, and a fit sees it with noise only.
+
+    What a program releases does not depend on zero rows where it does not know how many rows there are. So adding a
+    row is adding a zero row, which changes nothing, and one zero-out step.
+    """
+
+    @property
+    def rows_are_public(self) -> bool:
+        """Whether neighbours have the same number of rows, so that it may be told."""
+        return self is not Neighbours.ADD_REMOVE
+
+    @property
+    def steps(self) -> int:
+        """How many zero-out steps lead from a data set to its neighbour."""
+        return 2 if self is Neighbours.REPLACE_ONE else 1
 
     @classmethod
     def of(cls, relation: str) -> "Neighbours":
@@ -58,7 +75,7 @@ class PrivacyBudget:
         Group privacy of two steps turns (e, d) into (2 e, (1 + exp(e)) d). Half of epsilon is best, but where d or a
         share of it would leave the range of floats e is smaller.
         """
-        if Neighbours.of(relation) is Neighbours.ZERO_OUT:
+        if Neighbours.of(relation).steps == 1:
             return self
         half = min(self.epsilon / 2.0, math.log(self.delta) - math.log(_SMALLEST_STEP))
         if half <= 0.0:
@@ -66,9 +83,14 @@ class PrivacyBudget:
         return PrivacyBudget(half, self.delta * math.exp(-half) / (1.0 + math.exp(-half)))
 
 
-def budget_for(epsilon: float, delta: float | str, n_rows: int) -> PrivacyBudget:
-    """Return the budget for a table of that many rows, of whose number delta may be a rule."""
-    return PrivacyBudget(epsilon, delta_from_rule(delta, n_rows) if isinstance(delta, str) else delta)
+def budget_for(epsilon: float, delta: float | str, n_rows: int | None) -> PrivacyBudget:
+    """Return the budget for a table of that many rows, of whose number delta may be a rule where it is public."""
+    if isinstance(delta, str) and n_rows is None:
+        raise ParameterError(
+            f"delta={delta!r} is a rule of the number of rows, which is not public with neighbours='add-remove'; give "
+            "delta as a number, far below 1 / (the number of rows that you expect), such as 1e-6."
+        )
+    return PrivacyBudget(epsilon, delta_from_rule(delta, n_rows or 0) if isinstance(delta, str) else delta)
 
 
 def delta_from_rule(rule: str, n_rows: int) -> float:

@@ -6,8 +6,11 @@ from .budget import PrivacyBudget
 _LARGE_EPSILON = 10.0
 
 
-def cautions_on(budget: PrivacyBudget, n_rows: int) -> tuple[str, ...]:
-    """Say where a guarantee holds and yet promises little; nothing for budgets as they are customary."""
+def cautions_on(budget: PrivacyBudget, n_rows: int | None) -> tuple[str, ...]:
+    """Say where a guarantee holds and yet promises little; nothing for budgets as they are customary.
+
+    ``n_rows`` is public or released, or None where neither is the case.
+    """
     found = []
     if budget.epsilon > _LARGE_EPSILON:
         chance = f"{100.0 * success_under(budget):.6g}%"
@@ -16,6 +19,8 @@ def cautions_on(budget: PrivacyBudget, n_rows: int) -> tuple[str, ...]:
             f"an attacker be right with probability {chance} on whether a row is in the data. Typical values "
             "lie between 0.1 and 10."
         )
+    if not n_rows:
+        return tuple(found)
     if budget.delta * n_rows > 1.0:
         found.append(
             f"CAUTION: delta = {budget.delta:.4g} is above 1 / (number of rows) = {1.0 / n_rows:.2g}. A program that "

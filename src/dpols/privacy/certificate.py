@@ -110,7 +110,7 @@ def _bound(releases: tuple[Release, ...], epsilon: float, relation: Neighbours) 
     if not 0.0 <= epsilon < math.inf:
         raise ParameterError(f"epsilon={epsilon!r} must be finite and not negative.")
     total = _Total.of(releases)
-    two_steps = Neighbours(relation) is Neighbours.REPLACE_ONE
+    two_steps = Neighbours(relation).steps == 2
     at = Fraction(epsilon) / 2 if two_steps else Fraction(epsilon)
     precision = _FIRST_PRECISION
     while True:

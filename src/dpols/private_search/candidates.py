@@ -10,7 +10,7 @@ from sklearn.base import clone
 from ..errors import BudgetExceeded, ParameterError
 from ..estimators import PrivateLinearRegression
 from ..fitting import prepare
-from ..privacy import PrivacyBudget, Release, log_delta_of
+from ..privacy import Neighbours, PrivacyBudget, Release, log_delta_of
 from ..randomness import Witness
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -44,19 +44,21 @@ def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegres
 
 
 def calibrated(
-    candidates: list[PrivateLinearRegression], part: Part, budget: PrivacyBudget
+    candidates: list[PrivateLinearRegression], part: Part, budget: PrivacyBudget, relation: Neighbours
 ) -> tuple[PrivacyBudget, list[tuple[Release, ...]]]:
     """Give each candidate the largest equal budget at which all of them together meet the (zero-out) budget.
 
     Returns that budget and what each candidate will release. A part of epsilon and delta each is always possible.
+    ``relation`` says whether the fits may know how many rows there are.
     """
+    neighbours = str(Neighbours.ZERO_OUT if relation.rows_are_public else relation)
     sources = [clone(candidate)._source(*part) for candidate in candidates]
     count = len(candidates)
     delta = budget.delta / count
 
     def plans_at(epsilon: float) -> list[tuple[Release, ...]]:
         for candidate in candidates:
-            candidate.set_params(epsilon=epsilon, delta=delta, neighbours="zero-out", ledger=None)
+            candidate.set_params(epsilon=epsilon, delta=delta, neighbours=neighbours, ledger=None)
         prepared = [
             prepare(candidate._request(sample_weight=part[2]), source)
             for candidate, source in zip(candidates, sources, strict=True)

@@ -1,12 +1,14 @@
 """Compare settings by noisy scores: the whole comparison stays within one privacy budget.
 
-Rows are divided by their place alone into a part for fitting and a part for scoring. Every candidate is fitted on the
-first; its clipped squared errors on the second are summed and released with noise; the least noisy sum wins. A row
+Rows are divided into a part for fitting and a part for scoring, by their place alone. Where the number of rows is not
+public, each row has a coin instead, since one row more would shift the places of others. Every candidate is fitted on
+the first; its clipped squared errors on the second are summed and released with noise; the least noisy sum wins. A row
 enters one of the parts only. If it is in the first, the scores depend on it through released models alone, and the fits
 are all that tells of it; if it is in the second, the scores are. So each part may spend the whole budget, and the noise
 of each is calibrated jointly, since every plan is made before the first release (`docs/ledger.md`).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -47,8 +49,8 @@ class SearchReport(Alarmed):
     relation: str
     spent_epsilon: float  # the larger of what fits and scores spent
     seeded: bool
-    n_fitting: int
-    n_scoring: int
+    n_fitting: int | None  # rows for fitting and for scoring; None where their number is not public
+    n_scoring: int | None
     candidate_budget: PrivacyBudget  # of each fit, under zero-out neighbours
     fits: tuple[Release, ...]
     scores: tuple[Release, ...]
@@ -71,8 +73,9 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Privacy loss allowed for everything that the search releases. Required.
     delta : float or str
         Probability with which the loss may be larger, or a rule of the number of rows such as ``"1/n^2"``. Required.
-    neighbours : "zero-out" or "replace-one", default="zero-out"
-        Which two data sets the guarantee makes hard to tell apart.
+    neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
+        Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
+        added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     scoring_share : float, default=0.2
         Share of the rows that scores are computed from; candidates are fitted on the others.
     target_range : (low, high), optional
@@ -94,7 +97,8 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Its place in ``results_``.
     results_ : list of dict
         For each candidate ``params``, the released ``mean_squared_error``, and its noise's standard deviation
-        ``noise``.
+        ``noise``. With "add-remove" the number of rows in it is taken from what the fits counted with noise, and both
+        are nan where they count none.
     search_report_ : SearchReport
         What was asked, spent and released.
     ledger_entry_ : Entry or None
@@ -150,28 +154,35 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
         grid = list(ParameterGrid(self.param_grid))
         candidates, target = made(self.estimator, grid), _targets(y)
-        budget, interval = self._budget(len(target)), self._range()
+        n_rows = len(target) if relation.rows_are_public else None
+        budget, interval = self._budget(n_rows), self._range()
         largest = checked_max_weight(sample_weight, candidates[0].max_weight)
         weights = _weights(X, sample_weight)
         everything = sources_of(candidates, X, target, weights)  # refuses here what is refused of either part
-        scoring = in_scoring_part(len(target), self.scoring_share)
+        bits, (coins,) = (both := streams(self.random_state, 2))[:1], both[1:]
+        scoring = in_scoring_part(len(target), self.scoring_share, None if relation.rows_are_public else coins)
         fitting, held_out = (
             (_safe_indexing(X, np.flatnonzero(rows)), target[rows], None if weights is None else weights[rows])
             for rows in (~scoring, scoring)
         )
         zero_out = budget.for_zero_out(relation)
-        share, plans = calibrated(candidates, fitting, zero_out)
+        share, plans = calibrated(candidates, fitting, zero_out, relation)
         fits = tuple(release for plan in plans for release in plan)
         multiplier = gaussian_multiplier(zero_out)
 
-        bits = streams(self.random_state, 1)
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
         witness = Witness()
         origin, around = self._origin(candidates), voids()
         warn_around_a_fit(around, ledger=ledger is not None)
         in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
         what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
-        with held(ledger, [fits, (GaussianRelease(multiplier),)], what=what, released=lambda: witness.released) as hold:
+        with held(
+            ledger,
+            [fits, (GaussianRelease(multiplier),)],
+            what=what,
+            relation=relation,
+            released=lambda: witness.released,
+        ) as hold:
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
                 fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
@@ -184,8 +195,8 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 relation=str(relation),
                 spent_epsilon=max(epsilon_of(part, budget.delta, relation=relation) for part in parts),
                 seeded=bits[0].seeded,
-                n_fitting=int((~scoring).sum()),
-                n_scoring=int(scoring.sum()),
+                n_fitting=None if n_rows is None else int((~scoring).sum()),
+                n_scoring=None if n_rows is None else int(scoring.sum()),
                 candidate_budget=share,
                 fits=fits,
                 scores=channel.releases,
@@ -217,8 +228,9 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         report: SearchReport,
     ) -> None:
         scale, scores = (interval[1] - interval[0]) ** 2, noisy[: len(grid)]
-        # Where rows have weights, half of their sum over the largest was released, too.
-        mass = max(2.0 * float(noisy[-1]), 2.0 * stddev) if len(noisy) > len(grid) else report.n_scoring
+        mass = self._n_scoring(candidates, report)
+        if len(noisy) > len(grid):  # where rows have weights, half of their sum over the largest was released, too
+            mass = max(2.0 * float(noisy[-1]), 2.0 * stddev)
         self.results_ = [
             {
                 "params": params,
@@ -234,12 +246,20 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
         self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
 
+    def _n_scoring(self, candidates: list[PrivateLinearRegression], report: SearchReport) -> float:
+        """Return the number of rows for scoring: public, or as follows from what the fits counted of the others."""
+        if report.n_scoring is not None:
+            return float(report.n_scoring)
+        counted = [fit.privacy_report_.n_rows for fit in candidates if fit.privacy_report_.n_rows is not None]
+        share = self.scoring_share
+        return max(float(np.mean(counted)) * share / (1.0 - share), 1.0) if counted else math.nan
+
     def _origin(self, candidates: list[PrivateLinearRegression]) -> str:
         """Return where the numbers come from that are taken as public."""
         origins = [candidate._request().declared_bounds().origin for candidate in candidates]
         return "data" if "data" in origins or read_from_data(self.target_range) else "declared"
 
-    def _budget(self, n_rows: int) -> PrivacyBudget:
+    def _budget(self, n_rows: int | None) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:
             raise ParameterError(
                 "epsilon and delta are required: pass them to PrivateGridSearch, for the whole search."

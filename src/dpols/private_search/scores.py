@@ -12,6 +12,7 @@ from ..data.rows import BadRows, check_total, finite_rows
 from ..data.weights import apart
 from ..errors import DataError, ParameterError
 from ..estimators import PrivateLinearRegression
+from ..randomness import Bits
 from ..statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -19,17 +20,22 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _STEPS = 2**20  # to which a squared error is rounded, in units of the squared range
 
 
-def in_scoring_part(n_rows: int, share: float) -> Array:
-    """Return which rows are for scoring: about a share of them, by a fixed hash of their place and nothing else."""
+def in_scoring_part(n_rows: int, share: float, coins: Bits | None = None) -> Array:
+    """Return which rows are for scoring: about a share of them, by a fixed hash of their place and nothing else.
+
+    With ``coins`` each row falls into its part by a coin of its own: where a row can be added, places tell of others.
+    """
     if not 0.0 < share < 1.0:
         raise ParameterError(f"scoring_share={share!r} must lie strictly between 0 and 1.")
+    if coins is not None:
+        return np.asarray(coins.words(n_rows) >> np.uint64(11) < share * 2.0**53)
     # The finaliser of splitmix64, a bijection whose values look random.
     mixed = np.arange(1, n_rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     scoring = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11) < share * 2.0**53
     if scoring.all() or not scoring.any():
-        raise DataError(f"{n_rows} rows are too few to keep a share of {share} of them for scoring.")
+        raise DataError(f"there are too few rows to keep a share of {share} of them for scoring.")
     return np.asarray(scoring)
 
 

@@ -15,6 +15,12 @@ from .text import Fact, TextSection, aligned, as_text, bullets
 RELATIONS = {
     "zero-out": "one row is replaced by a row of zeros, or back; the number of rows is public",
     "replace-one": "one row is replaced by any other row; the number of rows is public",
+    "add-remove": "one row is added or removed; the number of rows is not public",
+}
+UNIT_RELATIONS = {
+    "zero-out": "replaced by rows of zeros, or back; the number of rows is public",
+    "replace-one": "replaced by any other rows; the number of rows is public",
+    "add-remove": "added or removed; the number of rows is not public",
 }
 ORIGINS = {
     "declared": "Declared bounds",
@@ -80,10 +86,9 @@ class Report(Alarmed, ABC):
         """The neighbouring relation and which data sets it speaks of."""
         if self.unit is None:
             return f"{self.relation}: {RELATIONS[self.relation]}"
-        instead = "rows of zeros, or back" if self.relation == "zero-out" else "any other rows"
         return (
-            f"{self.relation} of whole units: all rows of one {self.unit} are replaced by {instead}; the number of "
-            f"rows is public, and at most {self.rows_per_unit} rows of a unit are used"
+            f"{self.relation} of whole units: all rows of one {self.unit} are {UNIT_RELATIONS[self.relation]}, and at "
+            f"most {self.rows_per_unit} rows of a unit are used"
         )
 
     @property

@@ -31,7 +31,7 @@ def summary(report: Any) -> str:
     """Return the guarantee in one sentence."""
     kind = next((words for method, words in _KINDS.items() if report.method.startswith(method)), "A linear regression")
     return (
-        f"{kind} on {report.n_rows:,} rows, fitted with epsilon = {report.asked.epsilon:.6g} and delta = "
+        f"{kind} on {report.rows_in_words}, fitted with epsilon = {report.asked.epsilon:.6g} and delta = "
         f"{report.asked.delta:.4g} under {report.relation} neighbours, in {report.arithmetic} arithmetic."
     )
 
@@ -68,7 +68,7 @@ def sections(report: Any) -> tuple[Section, ...]:
 
 
 def _fitted(report: Any) -> tuple[tuple[str, str], ...]:
-    rows = ("rows", f"{report.n_rows:,}, {report.n_features} coefficients")
+    rows = ("rows", f"{report.row_count}, {report.n_features} coefficients")
     model = () if report.formula is not None or report.target_name is None else (("model", _model(report)),)
     return (*((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described), *model, rows)
 

@@ -34,7 +34,7 @@ class PrivacyReport(Report):
     asked: PrivacyBudget
     spent_epsilon: float
     certified_delta: float | None  # proved in ball arithmetic, in exact mode
-    n_rows: int
+    n_rows: int | None  # public, or as it was released with noise, or None where it was not released
     n_features: int
     lines: tuple[ReleaseLine, ...]
     bounds: tuple[tuple[str, str], ...]
@@ -51,6 +51,7 @@ class PrivacyReport(Report):
     date: str | None = None  # of the fit, in UTC
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
+    n_rows_noise: float | None = None  # standard deviation of the noise in the number of rows; None where it is public
     bounds_origin: str = "declared"
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
@@ -97,6 +98,23 @@ class PrivacyReport(Report):
         return NOISE_MEANING if self.estimate_notes else f"{NOISE_MEANING}{ASK_FOR_INTERVALS}"
 
     @property
+    def rows_in_words(self) -> str:
+        """What was fitted on."""
+        if self.n_rows is None:
+            return "rows whose number is not public"
+        number, _, noise = self.row_count.partition(" (")
+        return f"{number} rows{noise and f' ({noise}'}"
+
+    @property
+    def row_count(self) -> str:
+        """The number of rows, as far as it may be told."""
+        if self.n_rows is None:
+            return "not public, and not released"
+        if self.n_rows_noise is None:
+            return f"{self.n_rows:,}"
+        return f"about {self.n_rows:,} (counted with noise of standard deviation {self.n_rows_noise:.3g})"
+
+    @property
     def cautions(self) -> tuple[str, ...]:
         """Where the guarantee holds and yet promises little: a large epsilon or delta."""
         return cautions_on(self.asked, self.n_rows)
@@ -115,7 +133,7 @@ class PrivacyReport(Report):
             *charged,
             ("Protects", self.protects),
             ("Neighbours", self.relation_in_words),
-            ("Data", f"{self.n_rows:,} rows, {self.n_features} coefficients"),
+            ("Data", f"{self.rows_in_words}, {self.n_features} coefficients"),
             *((("Constraints", "; ".join(self.constraints)),) if self.constraints else ()),
         )
 

@@ -120,7 +120,7 @@ def _variant(report: Any) -> dict[str, Any]:
     name = "Approximate DP" if report.alarm is None else f"none: {NOT_PRIVATE}"
     return {
         "variant_name": name,
-        "data_domain": f"Tables of {report.n_rows:,} rows; every value is clipped to public bounds.",
+        "data_domain": f"A table of {report.rows_in_words}; every value is clipped to public bounds.",
         "unprotected_quantities": "; ".join(report.assumed_public),
         **({} if report.alarm is None else {"warning": report.alarm}),
     }

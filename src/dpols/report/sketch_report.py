@@ -8,7 +8,11 @@ from .basis import Report
 from .release_line import ReleaseLine
 
 _TITLE = "Privacy report of a sketch"
-_PUBLIC = ("the number of rows and the column names", "the bounds and every argument of release_sketch")
+_ARGUMENTS = "the bounds and every argument of release_sketch"
+PUBLIC = {  # by whether the number of rows is
+    True: ("the number of rows and the column names", _ARGUMENTS),
+    False: ("the column names", _ARGUMENTS),
+}
 
 
 @dataclass(frozen=True)
@@ -21,15 +25,20 @@ class SketchReport(Report):
     asked: PrivacyBudget
     spent_epsilon: float
     certified_delta: float
-    n_rows: int
+    n_rows: int | None  # None where it is not public
     columns: tuple[str, ...]
     sketch_rows: int
     grid: float
     shift: float
     lines: tuple[ReleaseLine, ...]
     bounds: tuple[tuple[str, str], ...]
-    assumed_public: tuple[str, ...] = field(default=_PUBLIC, kw_only=True)
+    assumed_public: tuple[str, ...] = field(default=PUBLIC[True], kw_only=True)
     bounds_origin: str = "declared"
+
+    @property
+    def rows_in_words(self) -> str:
+        """What was sketched."""
+        return "rows whose number is not public" if self.n_rows is None else f"{self.n_rows} rows"
 
     def to_text(self) -> str:
         """Return the report as plain text of at most 100 columns."""
@@ -54,7 +63,7 @@ class SketchReport(Report):
             ("Certified", certified),
             ("Protects", self.protects),
             ("Neighbours", self.relation_in_words),
-            ("Data", f"{self.n_rows} rows, {len(self.columns)} columns"),
+            ("Data", f"{self.rows_in_words}, {len(self.columns)} columns"),
             ("Sketch", f"{self.sketch_rows} rows, in multiples of {self.grid:.6g} of the largest row norm"),
             ("Shift", f"{self.shift:.6g} squared row norms were added to the diagonal of X'X"),
         )

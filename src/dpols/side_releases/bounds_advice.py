@@ -66,7 +66,7 @@ def release_spread(
     noisy = channel.gaussian(exact, multiplier=release.multiplier)[0].reshape(len(intervals), _BINS + 2)
     recorded = tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
     stddev = release.multiplier * math.sqrt(len(intervals))
-    n_rows = source.n_rows / rows.rows_per_unit
+    n_rows = rows.n_units(list(noisy))
     return SpreadCounts((*names, "target"), tuple(intervals), noisy, stddev, n_rows), recorded
 
 

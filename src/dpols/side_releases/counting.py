@@ -28,6 +28,15 @@ class UnboundedRows:
     bad_rows: BadRows = "raise"
     arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
+    rows_are_public: bool = True  # whether their number is
+
+    def n_units(self, counts: Sequence[Array]) -> float:
+        """Return how many units there may be: as public, or else by noisy counts of each column's values."""
+        if self.rows_are_public:
+            return self.source.n_rows / self.rows_per_unit
+        # Every row is in one count of each column; the more counts, the more noise is in their sum.
+        sums, weights = [float(column.sum()) for column in counts], [1.0 / len(column) for column in counts]
+        return max(float(np.average(sums, weights=weights)), 1.0)
 
 
 @of_units

@@ -139,10 +139,11 @@ def release_bounds(
     """Return private bounds for a table and what was recorded, given the releases that ``paid.releases`` plans."""
     source, channel = rows.source, Channel([bits])
     limits = paid.limits(source.n_features, source.columns)
-    n_rows, tail = source.n_rows / rows.rows_per_unit, 0.25 * (1.0 - paid.keep)  # for each side and pass
+    tail = 0.25 * (1.0 - paid.keep)  # for each side and pass
 
     edges = [_magnitudes(pair, paid.resolution, paid.largest) for pair in limits]
     counts, noise = _released_counts(rows, edges, channel, releases[0].multiplier)
+    n_rows = rows.n_units(counts)
     tails = [tail * _beside_zero(*each, n_rows) for each in zip(counts, edges, strict=True)]
     sure = _sure(edges) * noise
     found = [_magnitude(*each, sure, _LIKELY * noise) for each in zip(counts, edges, tails, strict=True)]

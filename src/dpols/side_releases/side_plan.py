@@ -43,7 +43,7 @@ def plan_fit(
     method: Algorithm,
     budget: PrivacyBudget,
     *,
-    n_rows: int,
+    n_rows: int | None,
     n_features: int,
     bounds: tuple[GaussianRelease, ...] = (),
     counts: GaussianRelease | None = None,

@@ -35,8 +35,8 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
     task.file.check()
     if n_rows != task.n_rows:
         raise DataError(
-            f"{task.file.path!r} gave {n_rows} rows where {task.n_rows} were announced; it is damaged or has changed. "
-            "Write it anew."
+            f"{task.file.path!r} gave another number of rows than at first; it is damaged or has changed. Write it "
+            "anew."
         )
 
 

@@ -1,0 +1,124 @@
+"""Mistakes with a number of rows that is not public: it is told, decides, or shifts what belongs to other rows."""
+
+from editing import Bug, Edit
+
+BUGS = (
+    Bug(
+        "a private number of rows is told",
+        "report",
+        Edit(
+            "fitting/describing.py",
+            "    return max(round(per_unit * evidence.rows.value), 0), per_unit * evidence.rows.stddev\n",
+            "    return prepared.source.n_rows, per_unit * evidence.rows.stddev\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows is told",
+        "intervals",
+        Edit(
+            "fitting/describing.py",
+            "        n_rows=prepared.public_rows,\n",
+            "        n_rows=prepared.source.n_rows,\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows is told",
+        "progress",
+        Edit(
+            "private_regression.py",
+            "told(hook, prepared.public_rows)",
+            "told(hook, prepared.source.n_rows)",
+        ),
+    ),
+    Bug(
+        "a private number of rows is told",
+        "sketch",
+        Edit(
+            "sketching.py",
+            "        n_rows=source.n_rows if relation.rows_are_public else None,\n",
+            "        n_rows=source.n_rows,\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows is told",
+        "search",
+        Edit(
+            "private_search/grid_search.py",
+            "                n_scoring=None if n_rows is None else int(scoring.sum()),\n",
+            "                n_scoring=int(scoring.sum()),\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows decides",
+        "shares, multipliers and releases of a plan",
+        Edit(
+            "fitting/preparing.py",
+            "            n_rows=None if n_rows is None else -(-n_rows // request.rows_per_unit),\n",
+            "            n_rows=-(-source.n_rows // request.rows_per_unit),\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows decides",
+        "delta by a rule",
+        Edit(
+            "fitting/preparing.py",
+            "    budget = request.budget(n_rows)\n",
+            "    budget = request.budget(source.n_rows)\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows decides",
+        "tails of paid bounds",
+        Edit(
+            "side_releases/counting.py",
+            "        if self.rows_are_public:\n",
+            "        if self.source.n_rows:\n",
+        ),
+    ),
+    Bug(
+        "a private number of rows decides",
+        "whether there is a fit",
+        Edit(
+            "fitting/preparing.py",
+            "    if n_rows == 0:\n",
+            "    if source.n_rows == 0:\n",
+        ),
+    ),
+    Bug(
+        "a paid count decides over a multiplier",
+        "counts of gradients",
+        Edit(
+            "algorithms/whitened.py",
+            "        counts = channel.gaussian(exact_counts, multiplier=choices[step])\n",
+            "        more = 1.0 + 1.0 / float(known.used[0])\n"
+            "        counts = channel.gaussian(exact_counts, multiplier=choices[step] * more)\n",
+        ),
+    ),
+    Bug(
+        "a zero row is counted",
+        "totals",
+        Edit(
+            "data/fixed_point.py",
+            "SQUARE * (squares > 0.0).sum()",
+            "SQUARE * len(squares)",
+        ),
+    ),
+    Bug(
+        "a search divides rows by their place",
+        "number of rows not public",
+        Edit(
+            "private_search/grid_search.py",
+            "self.scoring_share, None if relation.rows_are_public else coins)",
+            "self.scoring_share)",
+        ),
+    ),
+    Bug(
+        "a ledger mixes neighbouring relations",
+        "fits",
+        Edit(
+            "ledger/budget_ledger.py",
+            "        if relation is not None and relation.rows_are_public != kept.rows_are_public:\n",
+            "        if relation is not None and relation.steps > kept.steps + 1:\n",
+        ),
+    ),
+)
