@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-oldest wheel-check paper studies score tables sources planted fuzz kill-ledger docs lint clean
+.PHONY: help demo app app-pictures test check test-oldest wheel-check paper studies score tables sources planted fuzz kill-ledger docs lint clean
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
 
@@ -17,6 +17,13 @@ help: ## list the targets
 
 demo: .venv/installed-demo ## fit a private regression and write what it gives to demo-output/
 	$(BIN)/dpols demo --out demo-output
+	@echo "In the browser: make app"
+
+app: .venv/installed-app ## open the app in the browser, with a project to try
+	$(BIN)/dpols app --demo
+
+app-pictures: .venv/installed-test ## make the pictures of the app in docs/images (needs Chromium)
+	$(BIN)/python tests/app/screenshots.py --docs docs/images
 
 test: .venv/installed-test ## run the tests and the doctests (set DPOLS_DATA for those that need data)
 	$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15
@@ -81,11 +88,12 @@ clean: ## remove everything that the other targets made
 
 # One environment, four stamps: each target installs only what it needs on top of what is there.
 .venv/installed-demo: EXTRAS := files,plots,cli
+.venv/installed-app: EXTRAS := app
 .venv/installed-test: EXTRAS := all,test
 .venv/installed-lint: EXTRAS := all,test,lint
 .venv/installed-docs: EXTRAS := all,test,docs
 .venv/installed-test .venv/installed-lint .venv/installed-docs: BESIDE := -e benchmarks
-.venv/installed-demo .venv/installed-test .venv/installed-lint .venv/installed-docs: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
+.venv/installed-demo .venv/installed-app .venv/installed-test .venv/installed-lint .venv/installed-docs: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
 	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]' $(BESIDE)
 	@touch $@
 

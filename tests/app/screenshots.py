@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from walk import QUIET, App, Walk, chromium, running_app
 
-DOCS = Path(__file__).parents[2] / "docs" / "pictures"
+DOCS = Path(__file__).parents[2] / "docs" / "images"
 STEPS = ("data", "model", "bounds", "plan", "confirm", "fits/1", "fits/1/registry", "history")
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 IN_DOCS = {
@@ -23,6 +23,16 @@ IN_DOCS = {
     "confirm": "app-confirm",
     "fits/1": "app-result",
 }
+
+
+# Paths of this machine are shown as another's.
+ELSEWHERE = """([here, there]) => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) walker.currentNode.data = walker.currentNode.data.replaceAll(here, there);
+  for (const field of document.querySelectorAll("input")) {
+    if (field.type === "text") field.value = field.value.replaceAll(here, there);
+  }
+}"""
 
 
 def main() -> None:
@@ -69,9 +79,12 @@ def everything(browser, app: App, folder: Path) -> None:
 
 def for_docs(browser, app: App, folder: Path) -> None:
     """Save the pictures of the documentation."""
-    page = opened(browser, app, 1000, 760, "light")
+    page = opened(browser, app, 1000, 820, "light")
+    page.goto(f"{app.address}/p/demo/plan")
+    Walk(page, app).plan("0.5")
     for step, name in IN_DOCS.items():
         look(page, f"{app.address}/p/demo/{step}")
+        page.evaluate(ELSEWHERE, [str(app.folder.parent), "/home/anna"])
         page.screenshot(path=folder / f"{name}.png")
 
 

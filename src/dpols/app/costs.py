@@ -38,7 +38,8 @@ class Cost:
     share: float | None  # of the whole ledger; None where it takes all of it, being its first entry
     affordable: bool
     releases: tuple[tuple[int, str, str], ...]  # times, what, noise
-    attacker: float  # how often the best attack is right about one row
+    attacker: float  # how often the best attack on the releases is right about one row
+    promised: float  # how often any attack is right at most, by epsilon and delta alone
 
 
 def gauge(path: str) -> Gauge:
@@ -83,8 +84,9 @@ def cost(choices: Choices, *, epsilon: float, delta: str, inference: bool) -> Co
     share, affordable = _share(state, planned.releases)
     lines = release_lines(planned.names, planned.releases)
     releases = tuple((line.times, line.what, line.describe()) for line in lines)
-    attacker = _attacker(planned.releases, str(Neighbours.ZERO_OUT))
-    return Cost(budget.epsilon, budget.delta, share, affordable, releases, min(attacker, success_under(budget)))
+    promised = success_under(budget)
+    attacker = min(_attacker(planned.releases, str(Neighbours.ZERO_OUT)), promised)
+    return Cost(budget.epsilon, budget.delta, share, affordable, releases, attacker, promised)
 
 
 @dataclass(frozen=True)

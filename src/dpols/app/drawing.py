@@ -30,7 +30,6 @@ class Chart:
     dots: tuple[tuple[float, float], ...]
     mark: tuple[float, float] | None
     reference: float | None
-    reference_text: str
     value: str  # at the chosen epsilon, in words
     below: tuple[Tick, ...]
     beside: tuple[Tick, ...]
@@ -49,13 +48,14 @@ def _accuracy(curve: Curve, epsilon: float) -> Chart:
     known = sorted((point.epsilon, min(max(point.score, low), high)) for point in curve.points)
     here = curve.at(epsilon)
     best = None if math.isnan(curve.best) else curve.best
+    without = "" if best is None else f" Dashed: without privacy, {best:.2f}."
     words = "not simulated yet"
     if here is not None:
         worse = " (no better than a constant)" if here.score <= low + 0.005 else ""
         words = f"about {max(here.score, low):.2f}{worse}"
     return _chart(
         f"Expected {curve.score_name}",
-        f"Higher is better; {low:g} is a constant, 1 is perfect.",
+        f"Higher is better; {low:g} is a constant, 1 is perfect." + without,
         known,
         low,
         high,
@@ -63,7 +63,6 @@ def _accuracy(curve: Curve, epsilon: float) -> Chart:
         None if here is None else min(max(here.score, low), high),
         words,
         reference=best,
-        reference_text="" if best is None else f"without privacy: {best:.2f}",
         ticks=[(low, f"{low:g}"), (0.5 * (low + high), f"{0.5 * (low + high):g}"), (high, "1")],
     )
 
@@ -121,7 +120,6 @@ def _chart(
     words: str,
     *,
     reference: float | None = None,
-    reference_text: str = "",
     ticks: list[tuple[float, str]],
     dotted: bool = True,
 ) -> Chart:
@@ -134,7 +132,6 @@ def _chart(
         tuple(places) if dotted else (),
         None if here is None else (round(_across(epsilon), 1), round(down(here), 1)),
         None if reference is None else round(down(min(max(reference, low), high)), 1),
-        reference_text,
         words,
         tuple(Tick(round(_across(e), 1), f"{e:g}") for e in TICKS),
         tuple(Tick(round(down(value), 1), text) for value, text in ticks),

@@ -3,6 +3,7 @@
 from starlette.responses import JSONResponse, Response
 
 from ..errors import DpolsError
+from .choices import Choices
 from .costs import cost
 from .declaring import declared_map, outline, ready
 from .equivalents import command_line
@@ -36,7 +37,7 @@ def confirm(visit: Visit, problem: str = "") -> Response:
         model=choices.model,
         plan=choices.plan,
         ranges=choices.ranges,
-        declared=declared_map(choices).describe(),
+        declared=_described(choices),
         formula=outline(choices.model),
         cost=found,
         number=len(made) + 1,
@@ -45,6 +46,14 @@ def confirm(visit: Visit, problem: str = "") -> Response:
         same=same,
         command=command_line(choices),
     )
+
+
+def _described(choices: Choices) -> list[tuple[str, str]]:
+    """Return each column with what is declared of it, the outcome first."""
+    declared = declared_map(choices)
+    assert choices.model is not None
+    low, high = declared.target or (0.0, 1.0)
+    return [(choices.model.target, f"[{low:g}, {high:g}]"), *declared.describe()]
 
 
 def make(visit: Visit) -> Response:
