@@ -51,8 +51,10 @@ def check_content(wheel: Path) -> None:
     """Make sure that the product alone is inside."""
     names = ZipFile(wheel).namelist()
     others = [name for name in names if not name.startswith("dpols/") and ".dist-info/" not in name]
-    if others or "dpols/py.typed" not in names:
-        raise SystemExit(f"{wheel.name} holds {others or 'no py.typed'}")
+    wanted = ("py.typed", "app/templates/app_base.html", "app/static/app.js", "app/static/app.css")
+    missing = [name for name in wanted if f"dpols/{name}" not in names]
+    if others or missing:
+        raise SystemExit(f"{wheel.name} holds {others} beside the product, and lacks {missing}")
 
 
 def install(folder: Path, wheel: Path) -> Path:

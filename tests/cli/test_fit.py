@@ -45,6 +45,7 @@ def test_json_is_the_report_and_nothing_else(fit):
 
 def test_csv_and_parquet_give_the_same_fit(fit, csv, parquet):
     reports = [json.loads(fit("--json", "--random-state", 0, data=data).out) for data in (csv, parquet)]
+    assert [report.pop("table_name") for report in reports] == ["data.csv", "data.parquet"]
     assert reports[0] == reports[1]
 
 

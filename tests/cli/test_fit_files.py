@@ -42,6 +42,7 @@ def test_every_kind_of_file_and_folder_gives_the_same_report(dpols, kinds, bound
         done = dpols("fit", data, *arguments)
         assert (done.code, done.err) == (0, ""), data
         reports.append(json.loads(done.out))
+        assert reports[-1].pop("table_name") == data
     assert reports[0]["n_rows"] == 2000
     assert all(report == reports[0] for report in reports)
 

@@ -1,0 +1,80 @@
+"""The command and the script that the app shows make the fit that the app makes."""
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROWS
+from dpols.app.equivalents import command_line, script
+from dpols.generalised_estimators import load_any
+from dpols.ledger import BudgetLedger
+
+pytestmark = pytest.mark.extras
+
+CASES = {
+    "number": {},
+    "number with units, squares, products and intervals": {
+        "data": {"unit": "person", "rows_per_unit": "2"},
+        "model": {"square-0": "yes", "left-0": "0", "right-0": "1"},
+        "plan": {"inference": "yes"},
+    },
+    "paid": {"bounds": {"way": "paid"}, "plan": {"bad_rows": "zero", "delta": "1/n^2"}},
+    "yes-no": {"model": {"kind": "yes-no", "target": "4", "no": "no", "yes": "yes"}},
+    "count": {"model": {"kind": "count", "target": "5"}, "bounds": {"low-5": "0", "high-5": "10"}},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_fit_by_other_means(visitor, table, tmp_path, name):
+    case, key = CASES[name], visitor.project()
+    visitor.data(key, table, **{"total_epsilon": "8", **case.get("data", {})})
+    visitor.model(key, **case.get("model", {}))
+    visitor.bounds(key, **case.get("bounds", {}))
+    assert visitor.plan(key, **case.get("plan", {})).url.path == f"{key}/confirm"
+    project = visitor.site.projects.find("a-study")
+    choices = project.choices()
+    (tmp_path / "bounds.toml").write_text(project.bounds_file.read_text())
+    (tmp_path / "fit.py").write_text(script(choices))
+    shell = command_line(choices)
+    assert shell.startswith("dpols fit ")
+    runs = {"command": ["sh", "-c", f"{shlex.quote(sys.executable)} -m {shell}"], "script": [sys.executable, "fit.py"]}
+    found = {}
+    for way, run in runs.items():
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found[way] = load_any(tmp_path / "model.json").privacy_report_
+        assert "Privacy report" in (tmp_path / "report.html").read_text()
+    if name == "number":  # the app runs the command, whose arguments are the same in all cases
+        visitor.post(f"{key}/confirm", visitor.order(key))
+        assert visitor.until_done(key) == "done"
+        found["app"] = load_any(project.folder / "fits" / "1" / "model.json").privacy_report_
+    first = found["command"]
+    assert first.n_rows == ROWS
+    for report in found.values():
+        assert report.method == first.method
+        assert report.releases == first.releases
+        assert report.asked == first.asked
+        assert [c.name for c in report.coefficients] == [c.name for c in first.coefficients]
+        assert (report.unit, report.rows_per_unit, report.bounds_origin) == (
+            first.unit,
+            first.rows_per_unit,
+            first.bounds_origin,
+        )
+    assert len(BudgetLedger(choices.data.ledger).entries()) == len(found)
+
+
+def test_the_plan_names_the_releases_that_the_fit_makes(visitor, table):
+    from dpols.app.costs import cost
+
+    key = visitor.walked(table)
+    choices = visitor.site.projects.find("a-study").choices()
+    visitor.post(f"{key}/confirm", visitor.order(key))
+    planned = cost(choices, epsilon=1.0, delta="1e-6", inference=False)
+    assert visitor.until_done(key) == "done"
+    folder = visitor.site.projects.find("a-study").folder
+    report = load_any(folder / "fits" / "1" / "model.json").privacy_report_
+    assert planned.releases == tuple((line.times, line.what, line.describe()) for line in report.lines)
+    (entry,) = BudgetLedger(choices.data.ledger).entries()
+    assert planned.share == pytest.approx(BudgetLedger(choices.data.ledger).state().share_of(entry))
