@@ -25,13 +25,22 @@ from ..families import FAMILIES, FamilyName, Response
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
-from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
 from .base import Evidence, Fit
 from .generalised_path import GeneralisedPath, StepsPlan
 from .options import PlannedFor, steps
-from .whitening import DAMPING, SMALLEST, Space, Totals, counted_rows, inverse_root, release_space, release_totals
+from .whitening import (
+    DAMPING,
+    SMALLEST,
+    Listed,
+    Space,
+    Totals,
+    counted_rows,
+    inverse_root,
+    release_space,
+    release_totals,
+)
 
 # Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.06, 0.10, 0.003, 0.015, 0.01, 0.06
@@ -54,24 +63,11 @@ class GeneralisedPlan(StepsPlan):
         """How often rows in memory are read."""
         return self.n_iterations + 6 + 2 * (self.sloped_multiplier is not None)
 
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """Everything that a run releases, in order."""
-        return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
-
-    @property
-    def release_names(self) -> tuple[str, ...]:
-        """What each release is of, in the same order."""
-        return tuple(name for _, name in self._listed())
-
-    def _listed(self) -> list[tuple[float, str]]:
+    def _listed(self) -> list[Listed]:
         gradients = [(self.gradient_multiplier, "sum of shortened whitened gradients")] * self.n_iterations
         sloped = self.sloped_multiplier
         return [
-            (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
-            (self.gram_multiplier, "X'X of shortened rows"),
-            (self.length_multiplier, "counts of whitened lengths"),
-            (self.second_gram_multiplier, "X'X of shortened whitened rows"),
+            *self._whitening(),
             *gradients[: self.warm_up],
             (self.count_multiplier, "counts of lengths of whitened gradients"),
             *gradients[self.warm_up : self.turn],

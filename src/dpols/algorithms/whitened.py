@@ -25,7 +25,7 @@ from ..data.rows import BoundedRows
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
-from ..privacy.releases import GaussianRelease, Release
+from ..privacy.releases import Release
 from ..randomness import Bits
 from ..statistics import Gradients, on_grid, whiten
 from .base import Array, Evidence, Fit
@@ -39,7 +39,7 @@ from .closing import (
 )
 from .options import PlannedFor, steps
 from .path import Path
-from .whitening import Space, Totals, WhiteningPlan, counted_rows, release_space, release_totals
+from .whitening import Listed, Space, Totals, WhiteningPlan, counted_rows, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE = 0.05, 0.06, 0.125, 0.003, 0.02, 0.003
@@ -62,24 +62,11 @@ class WhitenedPlan(WhiteningPlan):
         """How often rows in memory are read."""
         return self.n_iterations + 6
 
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """Everything that a run releases, in order."""
-        return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
-
-    @property
-    def release_names(self) -> tuple[str, ...]:
-        """What each release is of, in the same order."""
-        return tuple(name for _, name in self._listed())
-
-    def _listed(self) -> list[tuple[float, str]]:
+    def _listed(self) -> list[Listed]:
         gradient = (self.gradient_multiplier, "sum of shortened whitened gradients")
         gradients = [gradient] * self.n_iterations
         return [
-            (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
-            (self.gram_multiplier, "X'X of shortened rows"),
-            (self.length_multiplier, "counts of whitened lengths"),
-            (self.second_gram_multiplier, "X'X of shortened whitened rows"),
+            *self._whitening(),
             *gradients[: self.warm_up],
             (self.count_multiplier, "counts of lengths of whitened gradients"),
             *gradients[self.warm_up : self.late],

@@ -21,11 +21,9 @@ from typing import Literal
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..linalg import inverse_under_noise
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
-from ..privacy.releases import GaussianRelease, Release
 from ..randomness import Bits
 from ..statistics import (
     Gradients,
@@ -41,10 +39,11 @@ from ..statistics import (
 from .base import Array, Evidence, Fit
 from .clip_level import ClipLevels, ClipRule, clip_levels, late_edges, range_limit
 from .closing import STEP
+from .newton_step import closing_noise, explained, newton_step
 from .options import PlannedFor, one_of, steps
 from .path import Path
 from .residual_bins import fitted_spread, release_residuals
-from .whitening import SMALLEST, Space, Totals, WhiteningPlan, counted_rows, release_space, release_totals
+from .whitening import SMALLEST, Listed, Space, Totals, WhiteningPlan, counted_rows, release_space, release_totals
 
 CovType = Literal["HC1", "nonrobust", "cluster"]
 
@@ -55,7 +54,6 @@ _TOTALS, _LENGTHS, _COUNTS, _LATE_COUNTS, _LOCATING, _SCORES, _SQUARES = 0.04, 0
 _RESIDUALS = 0.03  # where residuals in bins are asked for
 _GRAM, _THIRD_GRAM = (0.04, 0.15), (0.04, 0.25)
 _WITHOUT_ROWS = 0.06, 0.08  # of the same where the number of rows is not public
-_WEAK = 2.5  # eigenvalues of the third Gram matrix below so many standard deviations of its noise are not inverted
 _MANY = 0.05  # share of rows that were shortened
 
 
@@ -86,27 +84,14 @@ class InferencePlan(WhiteningPlan):
         """How often rows in memory are read."""
         return self.n_iterations + 9 + (self.score_multiplier is not None) + (self.residual_multiplier is not None)
 
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """Everything that a run releases, in order."""
-        return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
-
-    @property
-    def release_names(self) -> tuple[str, ...]:
-        """What each release is of, in the same order."""
-        return tuple(name for _, name in self._listed())
-
-    def _listed(self) -> list[tuple[float, str]]:
+    def _listed(self) -> list[Listed]:
         locating = [(self.locating_multiplier, "sum of shortened whitened gradients")] * (self.n_iterations - CLOSING)
         scores = "units' summed gradients" if self.cov_type == "cluster" else "whitened gradients"
         last = [] if self.score_multiplier is None else [(self.score_multiplier, f"outer products of {scores}")]
         if self.residual_multiplier is not None:
             last.append((self.residual_multiplier, "numbers of rows and sums of residuals, by fitted value"))
         return [
-            (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
-            (self.gram_multiplier, "X'X of shortened rows"),
-            (self.length_multiplier, "counts of whitened lengths"),
-            (self.second_gram_multiplier, "X'X of shortened whitened rows"),
+            *self._whitening(),
             (self.third_gram_multiplier, "X'X of shortened whitened rows, for the closing step"),
             *locating[: self.warm_up],
             (self.count_multiplier, "counts of lengths of whitened gradients"),
@@ -194,19 +179,12 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
     squares = channel.gaussian(exact, multiplier=plan.square_multiplier)
     scores, score_noise = _scores(white, plan, channel, theta, levels.score_limit)
     gram_noise = plan.third_gram_multiplier * row_limit**2
-    inverse = np.stack([inverse_of(*each)[0] for each in zip(gram, gram_noise, strict=True)])
-    step = np.einsum("tij,tj->ti", inverse, gradient)
+    step = newton_step(gram, gram_noise, gradient)
     closed = path.theta_at(point + step)
     transcript = {
         "metric": space.metric,
         "base": path.base,
-        "used": _used(rows, plan, known),
-        "used_noise": known.noise * known.mass * (plan.n_rows is None or not rows.all_in_use),
-        "row_means": known.noisy_features,
-        "target_mean": known.noisy_target,
-        "target_squares": known.target_squares,
-        "mass": known.mass,
-        "mean_noise": known.noise,
+        **_of_totals(rows, plan, known),
         "row_limits": np.column_stack((space.row_limits, row_limit)),
         "limits": np.array(path.limits).T,
         "gram": gram,
@@ -215,14 +193,8 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
         "point_noise": _point_noise(plan, path),
         "gradient": gradient,
         "step": step,
-        "gradient_noise": plan.gradient_noise * levels.limit,
-        "by_range": levels.by_range,
-        "unseen": levels.unseen,
-        "shortened": np.minimum(levels.above / known.used, 1.0),
-        "residual_bound": levels.residual_bound,
-        "lost": levels.lost,
+        **_of_levels(plan, known, levels),
         "squares": squares[:, 0],
-        "score_limit": levels.score_limit,
         "scores": scores,
         "score_noise": score_noise,
     }
@@ -252,63 +224,6 @@ def _largest_variance(plan: InferencePlan, of: dict[str, Array]) -> float:
     bound = float(of["residual_bound"]) ** 2
     room = (2.0 * plan.square_multiplier + float(of["lost"])) * bound
     return float(np.clip((float(of["squares"]) + room) / float(of["used"]), 0.0, 1.0))
-
-
-def inverse_of(gram: Array, noise: float) -> tuple[Array, Array]:
-    """Return the inverse of a released Gram matrix for the closing step, and its eigenvalues.
-
-    Along directions that the noise hides, the step is a plain gradient step.
-    """
-    values, vectors, inverses = inverse_under_noise(gram, noise)
-    inverses = np.where(values < _WEAK * noise, np.minimum(inverses, 1.0), inverses)
-    return np.asarray((vectors * inverses) @ vectors.T), values
-
-
-def step_noise(of: dict[str, Array]) -> Array:
-    """Return the covariance of the noise that the inverse turns into the closing step's.
-
-    It is that of the gradient, and of the Gram matrix times the step; beside its diagonal that has half the variance.
-    """
-    step, d = of["step"], len(of["step"])
-    outer = float(step @ step) * np.eye(d) + np.outer(step, step)
-    return np.asarray(float(of["gradient_noise"]) ** 2 * np.eye(d) + 0.5 * float(of["gram_noise"]) ** 2 * outer)
-
-
-def closing_noise(of: dict[str, Array]) -> Array:
-    """Return the covariance of the noise in the closing point.
-
-    Along directions that the Gram matrix hides, the step does not undo the noise of the point that it starts from.
-    """
-    noise = float(of["gram_noise"])
-    inverse, values = inverse_of(of["gram"], noise)
-    hidden = np.linalg.eigh(of["gram"])[1][:, values < _WEAK * noise]
-    return np.asarray(inverse @ step_noise(of) @ inverse + float(of["point_noise"]) ** 2 * hidden @ hidden.T)
-
-
-def explained(of: dict[str, Array], *, intercept: bool) -> tuple[float, float, float]:
-    """Return the sum of squares that the slopes explain, its standard deviation, and what noise adds to a fit's.
-
-    With an intercept the constant is taken off, orthogonally in the released Gram matrix.
-    """
-    gram, gram_noise = of["gram"], float(of["gram_noise"])
-    closed, rest = of["point"] + of["step"], np.eye(len(gram))
-    if intercept:
-        constant = np.linalg.inv(of["metric"])[:, -1]
-        weights = gram @ constant
-        along = float(weights @ constant)
-        if along > gram_noise * float(constant @ constant):  # else nothing is seen of the constant
-            rest = rest - np.outer(constant, weights) / along
-    slopes = rest @ closed
-    pulled = gram @ slopes
-    noise = closing_noise(of)
-    within = rest.T @ gram @ rest @ noise
-    feigned = max(float(np.trace(within)), 0.0)
-    variance = (
-        4.0 * float(pulled @ noise @ pulled)
-        + 2.0 * float(np.sum(within * within.T))
-        + gram_noise**2 * float(slopes @ slopes) ** 2
-    )
-    return float(slopes @ pulled) - feigned, math.sqrt(max(variance, 0.0)), feigned
 
 
 def _gram_shares(noise: float, n_rows: int | None, n_features: int) -> tuple[float, float]:
@@ -384,6 +299,32 @@ def _levels(
         rule=plan.clip,
         n_rows=plan.n_rows if rows.all_in_use else None,
     )
+
+
+def _of_totals(rows: BoundedRows, plan: InferencePlan, known: Totals) -> dict[str, Array]:
+    """Return what the transcript holds of the totals."""
+    return {
+        "used": _used(rows, plan, known),
+        "used_noise": known.noise * known.mass * (plan.n_rows is None or not rows.all_in_use),
+        "row_means": known.noisy_features,
+        "target_mean": known.noisy_target,
+        "target_squares": known.target_squares,
+        "mass": known.mass,
+        "mean_noise": known.noise,
+    }
+
+
+def _of_levels(plan: InferencePlan, known: Totals, levels: ClipLevels) -> dict[str, Array]:
+    """Return what the transcript holds of the limits of gradients."""
+    return {
+        "gradient_noise": plan.gradient_noise * levels.limit,
+        "by_range": levels.by_range,
+        "unseen": levels.unseen,
+        "shortened": np.minimum(levels.above / known.used, 1.0),
+        "residual_bound": levels.residual_bound,
+        "lost": levels.lost,
+        "score_limit": levels.score_limit,
+    }
 
 
 def _last_gradients(

@@ -1,6 +1,7 @@
 """Coordinates in which rows look the same in every direction, from noisy sums and two noisy Gram matrices."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ..data.kept_rows import KeptRows
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
+from ..privacy.releases import GaussianRelease, Release
 from ..statistics import (
     Products,
     WhitenedRows,
@@ -30,9 +32,11 @@ _MISSED = 4.0  # standard deviations by which the mean prediction is off; the to
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
 _TAIL = 0.1  # of the rows that may lie above a level: as if no fewer lay above the next edge
 
+Listed = tuple[float, str]  # a release: its multiplier, and what it is of
+
 
 @dataclass(frozen=True)
-class WhiteningPlan(PlannedFor):
+class WhiteningPlan(PlannedFor, ABC):
     """The public numbers of whitening."""
 
     noise: float  # multiplier of one release that takes the whole budget
@@ -40,6 +44,29 @@ class WhiteningPlan(PlannedFor):
     gram_multiplier: float
     second_gram_multiplier: float
     length_multiplier: float
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Everything that a run releases, in order."""
+        return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
+
+    @property
+    def release_names(self) -> tuple[str, ...]:
+        """What each release is of, in the same order."""
+        return tuple(name for _, name in self._listed())
+
+    @abstractmethod
+    def _listed(self) -> list[Listed]:
+        """Return the multiplier of each release of a run, and what it is of."""
+
+    def _whitening(self) -> list[Listed]:
+        """Return the releases of the whitening, with which a run starts."""
+        return [
+            (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
+            (self.gram_multiplier, "X'X of shortened rows"),
+            (self.length_multiplier, "counts of whitened lengths"),
+            (self.second_gram_multiplier, "X'X of shortened whitened rows"),
+        ]
 
 
 @dataclass(frozen=True)

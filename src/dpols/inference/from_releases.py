@@ -9,7 +9,8 @@ import numpy as np
 
 from ..algorithms import Fit
 from ..algorithms.clip_level import MOST_UNSEEN, TAIL_BIAS
-from ..algorithms.whitened_inference import InferencePlan, inverse_of, step_noise
+from ..algorithms.newton_step import inverse_of, step_noise
+from ..algorithms.whitened_inference import InferencePlan
 from ..data import RowMap
 from .intervals import HIDDEN, REMEDY, UNSURE, Estimate, Inference
 
