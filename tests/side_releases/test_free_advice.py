@@ -114,3 +114,17 @@ def test_percent_where_shares_are_declared_is_said_also_where_some_are_zero(infe
     (said,) = model.fit(columns, 2.0 + columns[:, 1] + rng.normal(0.0, 1.0, 20_000)).privacy_report_.advice
     assert said.startswith("nearly all values of 'x0' lie at 0 or 1, or beyond and were clipped")
     assert "it may be in percent: then declare bounds of 0 and 100" in said
+
+
+def test_a_power_at_an_end_is_cured_by_the_bounds_of_its_column():
+    from dpols import ols
+
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"exper": rng.uniform(0.0, 12.0, 20_000)})
+    frame["wage"] = 5.0 + 0.1 * frame["exper"] + rng.normal(0.0, 1.0, 20_000)
+    bounds = Bounds(features={"exper": (0.0, 60.0)}, target=(0.0, 12.0))
+    model = ols("wage ~ I(exper**2)", frame, epsilon=3.0, delta=1e-6, bounds=bounds, random_state=0)
+    (said,) = model.privacy_report_.advice
+    assert said.startswith("nearly all values of 'exper^2' lie at the lower end of the bounds [0, 3600], which follow")
+    assert "Narrow the bounds of these columns" in said
+    assert "unit" not in said

@@ -6,6 +6,7 @@ its share. The diagonal of X'X, about the mean, says which columns hardly vary.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ _HARDLY = 0.04  # standard deviation of a column that hardly varies, in the same
 _AT_BOTH = 0.1  # share of the mean square that may be missing where all values lie at the two ends
 _MANY_OTHERS = 0.02  # share of rows with none of the declared categories
 _LIGHT = 0.1  # mean weight over the largest, below which that is too large
+_MADE = re.compile(r"\^\d+'$|:|^'\(")  # in a name: a power or a product
 _UNITS = "such as a fraction for percent, or thousands"
 
 
@@ -189,8 +191,13 @@ def _at_an_end(what: str, mean: float, noise: float, interval: tuple[float, floa
         return []
     low, high = interval
     end, beyond = ("upper", "above") if mean > 0 else ("lower", "below")
+    where = f"nearly all values of {what} lie at the {end} end of the bounds [{low:g}, {high:g}]"
+    if _MADE.search(what):  # its bounds follow from those of its columns
+        return [
+            f"{where}, which follow from those of its columns, so noise decides its coefficient. Narrow the bounds of "
+            "these columns if they are far wider than the values can be, or leave the term out."
+        ]
     return [
-        f"nearly all values of {what} lie at the {end} end of the bounds [{low:g}, {high:g}], or {beyond} it and were "
-        f"clipped: {what} has another unit than its bounds, {_UNITS}, or hardly varies within them. Check the unit "
-        "and correct the bounds."
+        f"{where}, or {beyond} it and were clipped: {what} has another unit than its bounds, {_UNITS}, or hardly "
+        "varies within them. Check the unit and correct the bounds."
     ]
