@@ -41,7 +41,11 @@ def test_intervals_cover_and_are_not_much_wider_than_without_privacy(found):
     assert found["cells_without_intervals"] == 1
     assert found["cells_with_most_slopes"] == 4
     json.dumps(found, allow_nan=False)
-    assert len(markdown(found).splitlines()) == 2 + len(found["cells"])
+    lines = markdown(found).splitlines()
+    assert len(lines) == 2 + len(found["cells"])
+    assert {line.count("|") for line in lines} == {lines[0].count("|")}
+    hidden = next(line for line, row in zip(lines[2:], found["cells"], strict=True) if row["epsilon"] == 0.1)
+    assert hidden.count("hidden") == 4
 
 
 @pytest.mark.parametrize("factor", [2.0 / 3.0, 3.0 / 2.0])

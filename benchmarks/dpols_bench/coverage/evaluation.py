@@ -24,6 +24,7 @@ POINT = 0.01  # by which intervals may cover less than non-private ones in the s
 _ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
 _CHANCE = 0.001  # with fewer, how probable as few or as many that cover must be at 95%
 _OTHERS = ("r_squared", "variance", "mean", "observation")
+_SELDOM = 0.2  # share of fits that show a number, below which its coverage is that of a lucky few
 _FEW = 0.005  # share of slopes that are printed, below which no width is shown
 _COUNTED = 3  # the version of what a batch counts; a journal's batches of other versions are made again
 
@@ -95,7 +96,7 @@ def markdown(found: dict[str, Any]) -> str:
     lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in found["cells"]:
         few = row["printed_slopes"] < _FEW
-        first, *numbers = [row[name] for name in ("slopes", "intercept", "data", *_OTHERS, "nonprivate")]
+        first, *numbers = [row[name] for name in ("slopes", "intercept", "data")]
         limits = row["limits"][0]
         cells = [
             row["design"] + ("" if row["judged"] else " *") + ("" if row["holds"] else " **fails**"),
@@ -107,6 +108,8 @@ def markdown(found: dict[str, Any]) -> str:
             _percent(first),
             "" if limits is None else f"{100 * limits[0]:.1f} to {100 * limits[1]:.1f}",
             *(_percent(number) for number in numbers),
+            *(_percent(row[name]) if row["shown"][name] >= _SELDOM else "hidden" for name in _OTHERS),
+            _percent(row["nonprivate"]),
             *("" if few or number is None else f"{number:.2f}" for number in (row["width_over_nonprivate"],)),
             *("" if number is None else f"{number:.2f}" for number in (row["error_over_plain_fit"],)),
         ]
@@ -138,7 +141,7 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
     counts = (cell.slopes // d, cell.intercepts, cell.data_slopes // d, cell.data_intercepts)  # in runs
     nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
     lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
-    judged = DESIGNS[group.design].judged
+    judged, others = DESIGNS[group.design].judged, (cell.r_squareds, cell.variances, cell.means, cell.observations)
     held = [_holds(part, count, lowest) for part, count in zip(parts.values(), counts, strict=True)]
     return {
         "design": group.design,
@@ -160,6 +163,7 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
             cell.data_slopes_covered + cell.data_intercepts_covered, cell.data_slopes + cell.data_intercepts
         ),
         **parts,
+        "shown": dict(zip(_OTHERS, (x / cell.runs for x in others), strict=True)),
         "mean": _ratio(cell.means_covered, cell.means),
         "observation": _ratio(cell.observations_covered, cell.observations),
         "variance": _ratio(cell.variances_covered, cell.variances),
