@@ -25,6 +25,7 @@ from dpols.statistics import clipped_gradient, gram
 
 SHAPES = ((5_000_000, 20), (20_000_000, 20))
 QUICK_SHAPES = ((200_000, 20),)
+CASES = (("default", "exact"), ("IHM", "exact"), ("IHM", "float"))  # methods and arithmetics
 _TARGET = "y"
 _BLOCK_ROWS = 250_000
 
@@ -36,6 +37,7 @@ class FileRow:
     kind: str
     rows: int
     features: int
+    method: str  # "default" or "IHM"
     arithmetic: str
     file_mb: float
     decode: float
@@ -61,24 +63,25 @@ def run(
         for n_rows, n_features in shapes or (QUICK_SHAPES if quick else SHAPES):
             progress(f"making {n_rows:,} x {n_features} {suffix}")
             path = make_file(folder, n_rows, n_features, suffix=suffix)
-            for arithmetic in ("exact", "float"):
-                progress(f"{n_rows:,} x {n_features} {suffix}, {arithmetic}")
-                rows.append(measure(path, arithmetic=arithmetic, repeats=1 if quick else 3))
+            for method, arithmetic in CASES:
+                progress(f"{n_rows:,} x {n_features} {suffix}, {method}, {arithmetic}")
+                rows.append(measure(path, method, arithmetic, repeats=1 if quick else 3))
     return rows
 
 
 def render(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of plain text."""
     lines = [
-        f"{'file':<8} {'rows':>10} {'d':>4} {'MB':>6} {'sums':<7} {'decode s':>8} {'Gram s':>7} {'gradient s':>10} "
-        f"{'fit s':>7} {'passes':>6} {'Mrows/s':>7} {'of decode':>9} {'peak MB':>7}"
+        f"{'file':<8} {'rows':>10} {'d':>4} {'MB':>6} {'method':<7} {'sums':<5} {'decode s':>8} {'Gram s':>7} "
+        f"{'grad. s':>7} {'fit s':>7} {'passes':>6} {'Mrows/s':>7} {'of decode':>9} {'peak MB':>7}"
     ]
     for r in rows:
         peak = "n/a" if r["peak_mb"] is None else f"{r['peak_mb']:.0f}"
         lines.append(
-            f"{r['kind']:<8} {r['rows']:>10} {r['features']:>4} {r['file_mb']:>6.0f} {r['arithmetic']:<7} "
-            f"{r['decode']:>8.3f} {r['gram']:>7.3f} {r['gradient']:>10.3f} {r['fit']:>7.3f} {r['passes']:>6} "
-            f"{r['rows'] * r['passes'] / r['fit'] / 1e6:>7.2f} {r['pass_speed']:>9.2f} {peak:>7}"
+            f"{r['kind']:<8} {r['rows']:>10} {r['features']:>4} {r['file_mb']:>6.0f} {r['method']:<7} "
+            f"{r['arithmetic']:<5} {r['decode']:>8.3f} {r['gram']:>7.3f} {r['gradient']:>7.3f} "
+            f"{r['fit']:>7.3f} {r['passes']:>6} {r['rows'] * r['passes'] / r['fit'] / 1e6:>7.2f} "
+            f"{r['pass_speed']:>9.2f} {peak:>7}"
         )
     lines += [
         f"decode: the same reader on the same {worker_count()} threads, only decoding the columns. of decode: speed of",
@@ -87,10 +90,10 @@ def render(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def measure(path: Path, *, arithmetic: str = "exact", repeats: int = 3) -> dict[str, Any]:
+def measure(path: Path, method: str, arithmetic: str, *, repeats: int = 3) -> dict[str, Any]:
     """Return one row of results for a file that `make_file` made."""
-    speeds = in_new_process(_speeds, path, arithmetic, repeats)
-    peak = in_new_process(_peak_mb, path, arithmetic)
+    speeds = in_new_process(_speeds, path, method, arithmetic, repeats)
+    peak = in_new_process(_peak_mb, path, arithmetic, method)
     return asdict(FileRow(**speeds, peak_mb=peak))
 
 
@@ -133,7 +136,7 @@ def _decoded(task: FileTask) -> int:
     return sum(len(batch) for batch in batches)
 
 
-def _speeds(path: Path, arithmetic: Any, repeats: int) -> dict[str, Any]:
+def _speeds(path: Path, method: str, arithmetic: Any, repeats: int) -> dict[str, Any]:
     passes = []
     source = read(path, target=_TARGET, progress=lambda number, rows, n_rows: passes.append(number))
     row_map = _bounds(source).row_map(n_features=source.n_features, columns=source.columns, fit_intercept=True)
@@ -143,7 +146,7 @@ def _speeds(path: Path, arithmetic: Any, repeats: int) -> dict[str, Any]:
         "decode": lambda: decode(source),
         "gram": lambda: gram(rows),
         "gradient": lambda: clipped_gradient(rows, theta, residual_bound=1.0),
-        "fit": lambda: _model(source, arithmetic).fit(source),
+        "fit": lambda: _model(source, method, arithmetic).fit(source),
     }
     work["decode"]()  # the first pass reads from the disk, the others from the system's cache
     seconds: dict[str, list[float]] = {name: [] for name in work}
@@ -159,6 +162,7 @@ def _speeds(path: Path, arithmetic: Any, repeats: int) -> dict[str, Any]:
         "kind": path.suffix.removeprefix("."),
         "rows": source.n_rows,
         "features": source.n_features,
+        "method": method,
         "arithmetic": arithmetic,
         "file_mb": path.stat().st_size / 1e6,
         **median,
@@ -167,9 +171,9 @@ def _speeds(path: Path, arithmetic: Any, repeats: int) -> dict[str, Any]:
     }
 
 
-def _peak_mb(path: Path, arithmetic: str) -> float | None:
+def _peak_mb(path: Path, arithmetic: str, method: str = "IHM") -> float | None:
     source = read(path, target=_TARGET)
-    _model(source, arithmetic).fit(source)
+    _model(source, method, arithmetic).fit(source)
     try:
         with open("/proc/self/status") as file:
             return next(int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("VmHWM"))
@@ -177,8 +181,9 @@ def _peak_mb(path: Path, arithmetic: str) -> float | None:
         return None
 
 
-def _model(source: FileSource, arithmetic: Any) -> PrivateLinearRegression:
-    return PrivateLinearRegression(epsilon=1.0, delta=1e-9, bounds=_bounds(source), method="ihm", arithmetic=arithmetic)
+def _model(source: FileSource, method: str, arithmetic: Any) -> PrivateLinearRegression:
+    how: dict[str, Any] = {} if method == "default" else {"method": "ihm"}
+    return PrivateLinearRegression(epsilon=1.0, delta=1e-9, bounds=_bounds(source), arithmetic=arithmetic, **how)
 
 
 def _bounds(source: FileSource) -> Bounds:

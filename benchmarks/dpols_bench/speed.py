@@ -1,16 +1,19 @@
 """How fast a private fit is, against what a user would run instead, in one run on one machine.
 
-Compared: the default estimator and IHM with validation, bounding and planning; scikit-learn's non-private
-LinearRegression and Ridge(cholesky); and an IHM that forms its sketches S X explicitly, in row blocks on the same
-threads.
+Compared: the default estimator as users get it (exact arithmetic, feature bounds, intercept) and IHM, with validation,
+bounding and planning; scikit-learn's Ridge(cholesky), which does the same work without privacy, its LinearRegression
+and the OLS of statsmodels; what the machine could do at best; and an IHM that forms its sketches S X explicitly, in row
+blocks on the same threads. Each time is the best of several, contenders in turn with a pause before each.
 """
 
 import multiprocessing
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
@@ -22,113 +25,142 @@ from dpols.estimators import PrivateLinearRegression
 from dpols.privacy import PrivacyBudget
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-SHAPES = ((57_247, 27), (500_000, 77), (1_000_000, 50))
-QUICK_SHAPES = ((20_000, 10), (57_247, 27))
-_BLOCK = 4096
-_PAUSE = 0.05
-_OURS = ("default", "default_feature_bounds", "default_exact", "ihm")
-_OTHERS = ("linear_regression", "ridge_cholesky", "explicit_sketch")
-_KEY = """\
-default: all passes of whitened descent, float arithmetic, norm bounds;
-feat: with feature bounds; exact: in exact arithmetic. OLS, Ridge: scikit-learn's
-non-private LinearRegression and Ridge(solver='cholesky'). S X: IHM with explicit
-sketches in blocks. All on {cores} cores, without intercept."""
+Contenders = Mapping[str, Callable[[], object]]
 
 
-@dataclass(frozen=True)
-class SpeedRow:
-    """Median seconds at one shape, ratios against ours, and peak memory of a fit as a share of the size of X."""
+class Shape(NamedTuple):
+    """The size of a table, and how many times as long as Ridge the default and IHM may take."""
 
     rows: int
     features: int
-    default: float
-    default_feature_bounds: float
-    default_exact: float
-    ihm: float
-    linear_regression: float
-    ridge_cholesky: float
-    explicit_sketch: float
-    default_over_linear_regression: float
-    default_feature_bounds_over_linear_regression: float
-    default_exact_over_linear_regression: float
-    ihm_over_linear_regression: float
-    ihm_over_ridge: float
-    explicit_over_ihm: float
-    memory_norm_bounds: float | None
-    memory_feature_bounds: float | None
+    default_goal: float | None = None
+    ihm_goal: float | None = None
+    explicit: bool = False  # whether explicit sketches are measured, which take long
+
+
+SHAPES = (
+    Shape(5_000, 10, 8.0),
+    Shape(57_247, 27, explicit=True),
+    Shape(1_000_000, 20, 3.0, 1.0),
+    Shape(500_000, 77, 2.0, 1.0),
+    Shape(50_000, 385, 2.5),
+)
+QUICK_SHAPES = (Shape(5_000, 10), Shape(20_000, 10, explicit=True))
+_BLOCK = 4096
+_PAUSE = 0.05
+_OURS = ("default", "float", "IHM")
+_OTHERS = ("Ridge", "OLS", "statsmodels", "S X")
+_KEY = """\
+default: exact arithmetic, feature bounds, intercept, epsilon 1; float: the same in
+floating point; IHM: in exact arithmetic up to 128 columns, else in floating point.
+Ridge: scikit-learn's Ridge(solver='cholesky'); OLS: its LinearRegression; statsmodels:
+its OLS. S X: IHM with explicit sketches in blocks. limit: one Gram matrix at the speed
+of BLAS and one read of the table at that of memory. Best of several on {cores} cores."""
 
 
 def run(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None) -> list[dict[str, Any]]:
     """Measure every shape; return one row each."""
     rows = []
-    for n, d in QUICK_SHAPES if quick else SHAPES:
-        progress(f"{n:,} x {d}")
-        rows.append(asdict(measure(n, d, repeats=3 if quick else 5)))
+    for shape in QUICK_SHAPES if quick else SHAPES:
+        progress(f"{shape.rows:,} x {shape.features}")
+        rows.append(measure(shape, repeats=3 if quick else 9))
     return rows
 
 
 def render(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table of plain text."""
-    ratios = [f"{name}_over_linear_regression" for name in _OURS]
     parts = (
-        ("seconds", ("default", "feat", "exact", "IHM", "OLS", "Ridge", "S X"), (*_OURS, *_OTHERS)),
-        (
-            "seconds over those of OLS, unless named otherwise",
-            ("default", "feat", "exact", "IHM", "IHM/Ridge", "SX/IHM"),
-            (*ratios, "ihm_over_ridge", "explicit_over_ihm"),
-        ),
-        (
-            "peak memory of IHM above that before, over that of X",
-            ("norm", "feat"),
-            ("memory_norm_bounds", "memory_feature_bounds"),
-        ),
+        ("seconds", (*_OURS, *_OTHERS, "limit", "load"), ""),
+        ("seconds over those of Ridge", (*_OURS, *_OTHERS[1:], "limit", "goal", "IHM goal"), " / Ridge"),
     )
-    return "\n".join([*(_table(rows, *part) for part in parts), _KEY.format(cores=worker_count())])
+    tables = [_table(rows, *part) for part in parts]
+    memory = ("memory norm", "memory feat")
+    tables.append(_table(rows, "peak memory of IHM above that before, over that of X", memory, ""))
+    return "\n".join([*tables, _KEY.format(cores=worker_count())])
 
 
-def _table(rows: list[dict[str, Any]], title: str, headings: Sequence[str], names: Sequence[str]) -> str:
-    lines = [title, f"{'rows':>9} {'d':>4} " + " ".join(f"{heading:>9}" for heading in headings)]
+def _table(rows: list[dict[str, Any]], title: str, names: Sequence[str], suffix: str) -> str:
+    lines = [title, f"{'rows':>9} {'d':>4} " + " ".join(f"{name:>11}" for name in names)]
     for row in rows:
-        cells = ("n/a" if row[name] is None else f"{row[name]:.4g}" for name in names)
-        lines.append(f"{row['rows']:>9} {row['features']:>4} " + " ".join(f"{cell:>9}" for cell in cells))
+        values = [row.get(f"{name}{suffix}", row.get(name)) for name in names]
+        cells = ("" if value is None else f"{value:.4g}" for value in values)
+        lines.append(f"{row['rows']:>9} {row['features']:>4} " + " ".join(f"{cell:>11}" for cell in cells))
     return "\n".join((*lines, ""))
 
 
-def measure(n: int, d: int, *, repeats: int) -> SpeedRow:
-    """Time all contenders in turn on the same data, and keep medians."""
+def measure(shape: Shape, *, repeats: int) -> dict[str, Any]:
+    """Time all contenders in turn on the same data, and keep the best of each."""
+    n, d = shape.rows, shape.features
     features, target = make_data(n, d)
-    norms, ranges = Bounds(x_norm=1.0, y_abs=1.0), Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0)
-
-    def private(bounds: Bounds = norms, arithmetic: Literal["exact", "float"] = "float", **more: Any) -> object:
-        model = PrivateLinearRegression(1.0, "1/n^2", bounds, fit_intercept=False, arithmetic=arithmetic, **more)
-        return model.fit(features, target)
-
-    plan = algorithm("ihm").plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
-    contenders: dict[str, Callable[[], object]] = {
-        "default": private,
-        "default_feature_bounds": lambda: private(ranges),
-        "default_exact": lambda: private(arithmetic="exact"),
-        "ihm": lambda: private(method="ihm"),
-        "linear_regression": lambda: LinearRegression(fit_intercept=False).fit(features, target),
-        "ridge_cholesky": lambda: Ridge(fit_intercept=False, solver="cholesky").fit(features, target),
-        "explicit_sketch": lambda: explicit_ihm(features, target, plan),
+    seconds = best_seconds(contenders(features, target, explicit=shape.explicit), repeats)
+    seconds["limit"] = n * d * d / operations_per_second() + features.nbytes / bytes_per_second()
+    return {
+        "rows": n,
+        "features": d,
+        **seconds,
+        **{f"{name} / Ridge": value / seconds["Ridge"] for name, value in seconds.items()},
+        "goal": shape.default_goal,
+        "IHM goal": shape.ihm_goal,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "memory norm": peak_memory_share(n, d, feature_bounds=False),
+        "memory feat": peak_memory_share(n, d, feature_bounds=True),
     }
-    median = median_seconds(contenders, repeats)
-    return SpeedRow(
-        rows=n,
-        features=d,
-        **median,
-        **{f"{name}_over_linear_regression": median[name] / median["linear_regression"] for name in _OURS},
-        ihm_over_ridge=median["ihm"] / median["ridge_cholesky"],
-        explicit_over_ihm=median["explicit_sketch"] / median["ihm"],
-        memory_norm_bounds=peak_memory_share(n, d, feature_bounds=False),
-        memory_feature_bounds=peak_memory_share(n, d, feature_bounds=True),
-    )
 
 
-def median_seconds(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Run the contenders in turn, again and again, so that a slow moment hits all of them; return their medians.
+def contenders(features: Array, target: Array, *, explicit: bool) -> Contenders:
+    """Return what is compared, by name: the default first."""
+    n, d = features.shape
+    bounds = Bounds(features=[(-1.0, 1.0)] * d, y_abs=1.0)
+
+    def private(**how: Any) -> object:
+        return PrivateLinearRegression(1.0, "1/n^2", bounds, **how).fit(features, target)
+
+    found: dict[str, Callable[[], object]] = {
+        "default": lambda: private(arithmetic="exact"),
+        "float": lambda: private(arithmetic="float"),
+        "IHM": lambda: private(method="ihm", arithmetic="exact" if d < 128 else "float"),
+        "Ridge": lambda: Ridge(solver="cholesky").fit(features, target),
+        "OLS": lambda: LinearRegression().fit(features, target),
+    }
+    if find_spec("statsmodels") is not None:
+        api = import_module("statsmodels.api")
+        found["statsmodels"] = lambda: api.OLS(target, api.add_constant(features)).fit()
+    if explicit:
+        plan = algorithm("ihm").plan(PrivacyBudget(1.0, n**-2.0), n_rows=n, n_features=d)
+        found["S X"] = lambda: explicit_ihm(features, target, plan)
+    return found
+
+
+def operations_per_second() -> float:
+    """Return how many operations on doubles BLAS does per second on all cores, in a product of square matrices."""
+    size = 1536
+    square = np.ones((size, size))
+    return 2.0 * size**3 / best_seconds({"": lambda: square @ square}, 5)[""]
+
+
+def bytes_per_second() -> float:
+    """Return how fast memory is read on all cores."""
+    values = np.ones(1 << 25)
+    blocks = np.array_split(values, 16 * worker_count())
+    return values.nbytes / best_seconds({"": lambda: sum(map_blocks(_square_sum, blocks))}, 5)[""]
+
+
+def _square_sum(block: Any) -> float:
+    return float(block @ block)
+
+
+def best_seconds(contenders: Contenders, repeats: int) -> dict[str, float]:
+    """Return the shortest time of each contender; what slows a run down is never its own doing."""
+    return {name: min(times) for name, times in _seconds(contenders, repeats).items()}
+
+
+def median_seconds(contenders: Contenders, repeats: int) -> dict[str, float]:
+    """Return the median time of each contender."""
+    return {name: statistics.median(times) for name, times in _seconds(contenders, repeats).items()}
+
+
+def _seconds(contenders: Contenders, repeats: int) -> dict[str, list[float]]:
+    """Run the contenders in turn, again and again, so that a slow moment hits all of them.
 
     Threads of BLAS spin on for a while when their work is done; a pause keeps them from slowing the next contender.
     """
@@ -139,7 +171,7 @@ def median_seconds(contenders: Mapping[str, Callable[[], object]], repeats: int)
             start = time.perf_counter()
             work()
             seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(times) for name, times in seconds.items()}
+    return seconds
 
 
 def make_data(n: int, d: int) -> tuple[Array, Array]:

@@ -33,7 +33,7 @@ def test_a_fit_by_dask_is_compared_with_the_same_fit_by_threads(tmp_path):
 
     def fit(*data):
         fits.append(data)
-        return scale._fit("float", *data)
+        return scale._fit("IHM", "float", *data)
 
     with scale_engines.dask_client() as client:
         seconds = scale_engines.dask_seconds(path, client, fit, 1)
