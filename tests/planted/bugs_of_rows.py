@@ -110,9 +110,9 @@ BUGS = (
         "a unit charged as one row",
         "rows that are used",
         Edit(
-            "data/units.py",
-            "np.repeat(starts, sizes) < max_rows",
-            "np.repeat(starts, sizes) < max_rows + 1",
+            "data/row_choice.py",
+            "place[order[rank < max_rows]]",
+            "place[order[rank < max_rows + 1]]",
         ),
     ),
     Bug(
@@ -162,11 +162,11 @@ BUGS = (
     ),
     Bug(
         "a row that decides over others",
-        "first rows of a unit",
+        "choice of a unit's rows",
         Edit(
-            "data/units.py",
-            'np.argsort(codes, kind="stable")',
-            "np.argsort(codes)",
+            "data/row_choice.py",
+            "copy = np.arange(len(place)) - np.repeat(np.cumsum(copies) - copies, copies)",
+            "copy = np.arange(len(place))",
         ),
     ),
     Bug(

@@ -188,7 +188,7 @@ BUGS = (
         "rows shortened before they are joined",
         Edit(
             "data/rows.py",
-            "        return np.stack([np.bincount(units, weights=column) for column in lines.T])\n",
+            "        return np.stack([np.bincount(units[order], weights=column[order]) for column in lines.T])\n",
             "        return lines.T\n",
         ),
     ),

@@ -17,7 +17,7 @@ from records import CACHE, PROJECT, SELECTED, Records
 
 _OPTIONS = ("-x", *SELECTED, "-p", "choosing", "-W", "ignore")
 # With what is compiled, which Python takes where a file is as old and as long as it was.
-_NOT_COPIED = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "demo-output", "benchmarks")
+_NOT_COPIED = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "demo-output")
 _NOTHING_SELECTED = 5
 # Few tests first, so that not all files need be collected before the first failure.
 _BATCHES = (0, 30, 300, 10**9)
