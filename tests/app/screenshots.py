@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from walk import QUIET, App, Walk, chromium, running_app
+from app_walk import QUIET, App, Walk, chromium, running_app
 
 DOCS = Path(__file__).parents[2] / "docs" / "images"
 STEPS = ("data", "model", "bounds", "plan", "confirm", "fits/1", "fits/1/registry", "history")

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
+from app_visits import ROWS
 
-from conftest import ROWS
 from dpols.app.equivalents import command_line, script
 from dpols.generalised_estimators import load_any
 from dpols.ledger import BudgetLedger

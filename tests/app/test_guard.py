@@ -4,9 +4,9 @@ import re
 import socket
 
 import pytest
+from app_visits import ADDRESS, PORT, TOKEN, Visitor
 from starlette.testclient import TestClient
 
-from conftest import ADDRESS, PORT, TOKEN, Visitor
 from dpols.app.guard import LONGEST_FORM
 from dpols.app.server import HOST, _listening
 from dpols.app.site import application

@@ -4,10 +4,9 @@ import gzip
 import re
 
 import pytest
+from app_visits import ADDRESS, CANARY, PORT, TOKEN, Visitor, shown
 from starlette.testclient import TestClient
-from test_walk import shown
 
-from conftest import ADDRESS, CANARY, PORT, TOKEN, Visitor
 from dpols.app.site import application
 
 pytestmark = pytest.mark.extras

@@ -6,9 +6,9 @@ import signal
 import time
 
 import pytest
-from walk import App, Walk, running_app
+from app_visits import CANARY
+from app_walk import App, Walk, running_app
 
-from conftest import CANARY
 from dpols.ledger import BudgetLedger
 
 pytestmark = pytest.mark.extras

@@ -8,9 +8,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from test_walk import shown
+from app_visits import Visitor, shown
 
-from conftest import Visitor
 from dpols.app.fits import fit_of, fits_of
 from dpols.app.site import Site
 from dpols.ledger import BudgetLedger

@@ -3,26 +3,14 @@
 import json
 import re
 import tomllib
-from html import unescape
 
 import pytest
+from app_visits import CANARY, ROWS, shown, text_of
 
-from conftest import CANARY, ROWS
 from dpols.generalised_estimators import load_any
 from dpols.ledger import BudgetLedger
 
 pytestmark = pytest.mark.extras
-
-
-def shown(answer):
-    """The mistakes that a page shows."""
-    found = re.search(r'<div class="problems".*?</div>', answer.text, re.DOTALL)
-    return unescape(re.sub(r"<[^>]+>", " ", found[0])) if found else ""
-
-
-def text_of(answer):
-    """What a page says, without tags and line breaks."""
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
 
 
 def test_the_walk_leads_from_a_table_to_a_model_that_the_commands_can_use(visitor, table):
