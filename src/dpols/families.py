@@ -21,6 +21,8 @@ _ONE_OVER_LN2 = 1.4426950408889634
 # The first 32 bits of the logarithm of 2, so that whole multiples up to 2^20 are exact, and what is left of it.
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _TAYLOR = tuple(1.0 / math.factorial(power) for power in range(13, -1, -1))
+_ROOT_HALF = math.sqrt(0.5)
+_ATANH = tuple(2.0 / power for power in range(23, 0, -2))  # log((1 + r) / (1 - r)) in odd powers of r
 _WIDEST = 12.0  # linear predictor of a probability or a rate, on either side of zero
 
 
@@ -34,6 +36,20 @@ def exponential(values: Array) -> Array:
         result *= rest
         result += coefficient
     return np.asarray(np.ldexp(result, whole.astype(np.int32)))
+
+
+def logarithm(values: Array) -> Array:
+    """Return the natural logarithm of positive numbers, within a few units in the last place."""
+    part, power = np.frexp(values)
+    low = part < _ROOT_HALF
+    part, power = np.where(low, 2.0 * part, part), power - low
+    ratio = (part - 1.0) / (part + 1.0)
+    square = ratio * ratio
+    result = np.full_like(square, _ATANH[0])
+    for coefficient in _ATANH[1:]:
+        result *= square
+        result += coefficient
+    return np.asarray(power * _LN2_HIGH + (ratio * result + power * _LN2_LOW))
 
 
 def _logistic(predictor: Array) -> Array:
@@ -84,7 +100,8 @@ def _null_poisson(mean: Array) -> Array:
 def _entropy(outcome: Array, mean: Array) -> Array:
     """Return outcome times the logarithm of outcome over mean, which is 0 where the outcome is."""
     outcome = np.asarray(outcome, dtype=np.float64)
-    return np.asarray(outcome * np.log(np.where(outcome > 0.0, outcome, 1.0) / np.where(outcome > 0.0, mean, 1.0)))
+    there = outcome > 0.0
+    return np.asarray(outcome * logarithm(np.where(there, outcome, 1.0) / np.where(there, mean, 1.0)))
 
 
 @dataclass(frozen=True)
@@ -193,6 +210,14 @@ class Response:
     def expected(self, predictor: Array) -> Array:
         """Return the expected target of each row."""
         return np.clip((self.mean(predictor) - self.centre) / self.scale, -1.0, 1.0)
+
+    def outcome(self, target: Array) -> Array:
+        """Return the outcome that a bounded target stands for."""
+        return np.clip(self.centre + self.scale * target, 0.0, self.high)
+
+    def deviance(self, outcome: Array, predictor: Array) -> Array:
+        """Return the deviance of outcomes at their linear predictors."""
+        return FAMILIES[self.family].deviance(outcome, self.mean(predictor))
 
     def slope(self, predictor: Array) -> Array:
         """Return by how much the expected target of each row grows with its linear predictor."""

@@ -215,6 +215,13 @@ class FixedPointSpan:
         share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
         return to_limbs(np.stack([self._gram_of_shares(each) for each in share.T]))
 
+    def sloped_counts(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response, edges: Array
+    ) -> tuple[Array]:
+        """Return how many products of length and root of the slope lie above each edge but not the next."""
+        values = lengths * np.sqrt(response.slope(self._unscaled_predictors(theta, exponent)))
+        return (count_between(values, edges).astype(np.int64),)
+
     def _predictors(self, theta: Array, exponent: Array) -> Array:
         """Return x'theta from an exact product, for theta in steps of 2^-exponent."""
         product: Array = self.rows @ theta.T
@@ -233,20 +240,44 @@ class FixedPointSpan:
             expected = expected * (self.root / ONE)[:, None]
         return np.rint(((self.target / ONE)[:, None] - expected) * (ONE * 2.0**RESIDUAL_BITS))
 
-    def score_counts(self, lengths: Array, theta: Array, exponent: Array, edges: Array) -> tuple[Array]:
+    def deviances(
+        self, theta: Array, exponent: Array, response: Response, null: Array, bound: Array
+    ) -> tuple[Array, ...]:
+        """Return in limbs sums of deviances at theta and at the predictor ``null``, in steps of ``bound`` / 2^20.
+
+        A deviance is at most the bound, and is computed element by element: it depends on its row alone.
+        """
+        target, weight = (self.target / ONE)[:, None], np.any(self.rows, axis=1, keepdims=True) * 1.0
+        if self.root is not None:
+            target, weight = unscaled(target, self.root / ONE), weight * np.square(self.root / ONE)[:, None]
+        outcome = response.outcome(target)
+        parts = [response.deviance(outcome, each) for each in (self._unscaled_predictors(theta, exponent), null)]
+        steps = [np.rint(weight * _in_steps(part, bound)) for part in parts]
+        return to_limbs(np.stack([each.sum(axis=0) for each in steps], axis=1))
+
+    def score_counts(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response | None, edges: Array
+    ) -> tuple[Array]:
         """Return how many products of length and residual lie above each edge but not the next."""
-        residuals = self.whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        residuals = self._score_residuals(theta, exponent, response)
         return (count_between(lengths * np.abs(residuals), edges).astype(np.int64),)
 
     def shortened_scores(
-        self, lengths: Array, theta: Array, exponent: Array, limit: Array, columns: Array, column_exponent: Array
+        self,
+        lengths: Array,
+        theta: Array,
+        exponent: Array,
+        response: Response | None,
+        limit: Array,
+        columns: Array,
+        column_exponent: Array,
     ) -> tuple[Array, ...]:
         """Return for each trial the Gram matrix of M' row * residual in limbs, in steps of limit / 2^20.
 
         A score has a length of at most the limit, and is cut off to whole numbers. What M' makes of a row is exact, and
         each of its entries is multiplied on its own, so that a score depends on its row alone, bit for bit.
         """
-        residuals = self.whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        residuals = self._score_residuals(theta, exponent, response)
         with np.errstate(divide="ignore"):
             level = limit * _DOWN / self.at_most(lengths)
         weights = np.clip(residuals, -level, level) * (ONE / limit)
@@ -254,10 +285,18 @@ class FixedPointSpan:
         steps = [in_the_ball(np.trunc(each * weight)) for each, weight in zip(inside, weights.T, strict=True)]
         return to_limbs(np.stack([each @ each.T for each in steps]))
 
-    def scores(self, theta: Array, exponent: Array, columns: Array, column_exponent: Array) -> Array:
+    def scores(
+        self, theta: Array, exponent: Array, response: Response | None, columns: Array, column_exponent: Array
+    ) -> Array:
         """Return M' row * residual, a line for each row, for one theta and one M; a line depends on its row alone."""
-        residuals = self.whole_residuals(theta[None], exponent[None])[:, 0] * 2.0 ** -(exponent + BITS)
+        residuals = self._score_residuals(theta[None], exponent[None], response)[:, 0]
         return np.asarray((self._inside(columns, column_exponent) * residuals).T)
+
+    def _score_residuals(self, theta: Array, exponent: Array, response: Response | None) -> Array:
+        """Return residuals from the linear predictor, exactly, or from the expected target of a family."""
+        if response is None:
+            return self.whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
+        return self._mean_residuals(theta, exponent, response) * 2.0 ** -(RESIDUAL_BITS + BITS)
 
     def _inside(self, columns: Array, exponent: Array) -> Array:
         """Return M' row of every row, in columns: exactly, as M has whole numbers in steps of 2^-exponent."""

@@ -177,27 +177,47 @@ class Span:
         share = np.minimum(np.sqrt(response.slope(self.predictors(theta))), limit / np.maximum(lengths, _TINY))
         return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
 
+    def sloped_counts(self, lengths: Array, theta: Array, response: Response, edges: Array) -> tuple[Array]:
+        """Return how many products of length and root of the slope lie above each edge but not the next."""
+        values = lengths * np.sqrt(response.slope(self._unscaled_dot(theta)))
+        return (count_between(values, edges).astype(np.float64),)
+
     def _mean_residuals(self, theta: Array, response: Response) -> Array:
         expected = response.expected(self.predictors(theta))
         return np.asarray(self.target[:, None] - (expected if self.root is None else expected * self.root[:, None]))
 
-    def score_counts(self, lengths: Array, theta: Array, edges: Array) -> tuple[Array]:
-        """Return how many products of length and residual lie above each edge but not the next."""
-        return (count_between(lengths * np.abs(self.residuals(theta)), edges).astype(np.float64),)
+    def deviances(self, theta: Array, response: Response, null: Array, bound: Array) -> tuple[Array]:
+        """Return for each trial sums of deviances at theta and at the predictor ``null``, at most ``bound`` each."""
+        target, weight = self.target[:, None], (self.squared_norms() > 0.0)[:, None] * 1.0
+        if self.root is not None:
+            target, weight = unscaled(target, self.root), weight * np.square(self.root)[:, None]
+        parts = [response.deviance(response.outcome(target), each) for each in (self._unscaled_dot(theta), null)]
+        return (np.stack([(weight * np.minimum(part / bound, 1.0)).sum(axis=0) for part in parts], axis=1),)
 
-    def shortened_scores(self, lengths: Array, theta: Array, limit: Array, metric: Array) -> tuple[Array]:
+    def score_counts(self, lengths: Array, theta: Array, response: Response | None, edges: Array) -> tuple[Array]:
+        """Return how many products of length and residual lie above each edge but not the next."""
+        residuals = self._score_residuals(theta, response)
+        return (count_between(lengths * np.abs(residuals), edges).astype(np.float64),)
+
+    def shortened_scores(
+        self, lengths: Array, theta: Array, response: Response | None, limit: Array, metric: Array
+    ) -> tuple[Array]:
         """Return for each trial the Gram matrix of metric @ row * residual, of length at most the limit, in its square.
 
         ``metric`` is M' of each trial.
         """
-        residuals, level = self.residuals(theta), limit / np.maximum(lengths, _TINY)
+        residuals, level = self._score_residuals(theta, response), limit / np.maximum(lengths, _TINY)
         weights = np.clip(residuals, -level, level) / limit
         scores = [self.dot(each) * weight[:, None] for each, weight in zip(metric, weights.T, strict=True)]
         return (np.stack([each.T @ each for each in scores]),)
 
-    def scores(self, theta: Array, metric: Array) -> Array:
+    def scores(self, theta: Array, response: Response | None, metric: Array) -> Array:
         """Return metric @ row * residual, a line for each row, for one theta and one M'."""
-        return np.asarray(self.dot(metric) * self.residuals(theta[None]))
+        return np.asarray(self.dot(metric) * self._score_residuals(theta[None], response))
+
+    def _score_residuals(self, theta: Array, response: Response | None) -> Array:
+        """Return residuals from the linear predictor, or from the expected target of a family."""
+        return self.residuals(theta) if response is None else self._mean_residuals(theta, response)
 
     def _shortened_gradient(self, lengths: Array, residuals: Array, limit: Array) -> Array:
         level = limit / np.maximum(lengths, _TINY)

@@ -5,7 +5,7 @@ to replacing one row by the zero row, or all rows of one unit where units have s
 local, never stored.
 """
 
-from .generalised import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram
+from .generalised import deviances, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_counts, sloped_gram
 from .products import Products
 from .screening import Gradients
 from .statistic import Statistic
@@ -44,6 +44,7 @@ __all__ = [
     "clipped_gradient",
     "clipped_gradient_and_counts",
     "clipped_squares",
+    "deviances",
     "gram",
     "gram_and_first_gradient",
     "gram_with_target",
@@ -57,6 +58,7 @@ __all__ = [
     "residual_sums",
     "score_counts",
     "score_gram",
+    "sloped_counts",
     "sloped_gram",
     "totals",
     "totals_and_products",

@@ -4,14 +4,16 @@ The expected target of a row depends on that row, on a point that is computed fr
 bit for bit, whatever its place; so does what the row adds to a sum.
 """
 
+import math
+
 import numpy as np
 
 from ..data.fixed_point import ONE, RESIDUAL_BITS, SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
 from ..data.source import Array
 from ..families import Response
-from .statistic import Statistic, counted, of_units
-from .whitened import WhitenedRows, _call, _in_metric, _whole_gram
+from .statistic import Statistic, call, counted, of_units
+from .whitened import WhitenedRows, _call, _in_metric, _whole_gram, predictor_numbers
 
 
 def predictor_point(rows: BoundedRows, theta: Array) -> Array:
@@ -29,7 +31,7 @@ def mean_gradient(rows: WhitenedRows, theta: Array, response: Response, *, limit
     One row moves it by its own term, of norm at most ``limit`` whatever theta and the mean function m are; in exact
     arithmetic each entry is rounded down to 2^-40 of that, which adds at most the root of d such steps.
     """
-    point = _point(rows.bounded, theta)
+    point = predictor_numbers(rows.bounded, theta)
     sums = rows.numbered.total(_call, "mean_gradient", *point, response, limit, width=10 * len(theta))
     return _in_metric(rows, sums, _residual_steps(theta), limit)
 
@@ -42,7 +44,7 @@ def mean_gradient_and_counts(
 
     One row moves the gradient by at most ``limit``, and one of the counts, by 1; the zero row is not counted.
     """
-    point, width = _point(rows.bounded, theta), (10 + len(edges)) * len(theta)
+    point, width = predictor_numbers(rows.bounded, theta), (10 + len(edges)) * len(theta)
     *sums, counts = rows.numbered.total(_call, "mean_gradient_and_counts", *point, response, limit, edges, width=width)
     return _in_metric(rows, tuple(sums), _residual_steps(theta), limit), counted(counts, rows.bounded.arithmetic)
 
@@ -55,7 +57,7 @@ def sloped_gram(rows: WhitenedRows, theta: Array, response: Response, *, limit: 
     root of its slope m' is shortened; in exact arithmetic each entry is rounded down to 2^-40 of that, which adds at
     most d such steps.
     """
-    d, point = rows.metric.shape[-1], _point(rows.bounded, theta)
+    d, point = rows.metric.shape[-1], predictor_numbers(rows.bounded, theta)
     if rows.bounded.arithmetic == "float":
         (sums,) = rows.numbered.total(_call, "sloped_gram", *point, response, limit, width=2 * d)
         inside = rows.metric.swapaxes(1, 2) @ sums @ rows.metric
@@ -67,9 +69,29 @@ def sloped_gram(rows: WhitenedRows, theta: Array, response: Response, *, limit: 
     return Statistic(np.stack(values), SQUARE + d, np.square(limit) / SQUARE)
 
 
-def _point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
-    """Return theta as the kernels take it."""
-    return quantised(theta) if rows.arithmetic == "exact" else (theta,)
+@of_units
+def sloped_counts(rows: WhitenedRows, theta: Array, response: Response, *, edges: Array) -> Statistic:
+    """Return counts of |M'x| times the root of the slope m'(x'theta), between edges of shape (edges, trials).
+
+    One row moves one of the counts, by 1; the zero row has no length and is not counted.
+    """
+    point, width = predictor_numbers(rows.bounded, theta), (10 + len(edges)) * len(theta)
+    (counts,) = rows.numbered.total(_call, "sloped_counts", *point, response, edges, width=width)
+    return counted(counts, rows.bounded.arithmetic)
+
+
+@of_units
+def deviances(rows: BoundedRows, theta: Array, response: Response, *, null: Array, bound: Array) -> Statistic:
+    """Return the sums over rows of the deviance at theta, and of that at the linear predictor ``null``.
+
+    One row moves each of the two by at most the trial's ``bound``, to which its deviances are cut; a row of zeros adds
+    nothing.
+    """
+    point, width = predictor_numbers(rows, theta), 12 * len(theta)
+    sums = rows.total(call, "deviances", *point, response, null, bound, width=width)
+    if len(sums) == 1:
+        return Statistic(sums[0], math.sqrt(2.0), bound)
+    return Statistic(from_limbs(*sums), float(math.isqrt(2 * int(ONE) ** 2 - 1) + 1), bound / ONE)
 
 
 def _residual_steps(theta: Array) -> tuple[Array, Array]:

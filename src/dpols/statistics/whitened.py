@@ -18,6 +18,7 @@ from ..data.kept_rows import KeptRows, spare_cells
 from ..data.passes import one_pass
 from ..data.rows import BoundedRows, NumberedRows
 from ..data.source import Array
+from ..families import Response
 from .products import Products
 from .statistic import Statistic, call, counted, of_units, per_unit
 
@@ -167,38 +168,41 @@ def whitened_gradient_and_counts(
 
 
 @of_units
-def score_counts(rows: WhitenedRows, theta: Array, *, edges: Array) -> Statistic:
-    """Return counts of |M'x| |y - x'theta| between rising edges of shape (edges, trials).
+def score_counts(rows: WhitenedRows, theta: Array, response: Response | None = None, *, edges: Array) -> Statistic:
+    """Return counts of |M'x| |y - x'theta|, or with the mean of a response, between edges of shape (edges, trials).
 
     One row moves one of the counts, by 1; the zero row is not counted.
     """
-    point, width = _grid_point(rows.bounded, theta), (2 + len(edges)) * len(theta)
+    point, width = _point_for(rows.bounded, theta, response), (10 + len(edges)) * len(theta)
     (counts,) = rows.numbered.total(_call, "score_counts", *point, edges, width=width)
     return counted(counts, rows.bounded.arithmetic)
 
 
 @of_units
-def score_gram(rows: WhitenedRows, theta: Array, *, limit: Array) -> Statistic:
+def score_gram(rows: WhitenedRows, theta: Array, response: Response | None = None, *, limit: Array) -> Statistic:
     """Return the sum of ss' over rows, each s = M'x (y - x'theta) shortened to a length of at most the trial's limit.
 
-    One row moves it by an outer product, of Frobenius norm at most the square of ``limit`` whatever theta is.
+    One row moves it by an outer product, of Frobenius norm at most the square of ``limit`` whatever theta is, and
+    whatever the mean of a response that takes the place of x'theta.
     """
     metric = _metric_for_each(rows, limit)
-    point, width = _grid_point(rows.bounded, theta), 6 * rows.metric.shape[-1]
+    point, width = _point_for(rows.bounded, theta, response), 6 * rows.metric.shape[-1]
     return _in_squares(rows.numbered.total(_call, "shortened_scores", *point, limit, *metric, width=width), limit)
 
 
-def unit_score_gram(rows: WhitenedRows, theta: Array, *, limit: Array) -> Statistic:
+def unit_score_gram(rows: WhitenedRows, theta: Array, response: Response | None = None, *, limit: Array) -> Statistic:
     """Return the sum of ss' over units, each s the sum of M'x (y - x'theta) over a unit's rows, then shortened.
 
     One unit moves it by an outer product, of Frobenius norm at most the square of ``limit`` whatever its rows are: the
-    sum is shortened after all rows of the unit are in it. It is neither divided nor multiplied by rows per unit.
+    sum is shortened after all rows of the unit are in it. It is neither divided nor multiplied by rows per unit. With a
+    response, its mean takes the place of x'theta.
     """
     bounded = rows.bounded
-    exact, metric, point = bounded.arithmetic == "exact", _metric_for_each(rows, limit), _grid_point(bounded, theta)
+    exact, metric = bounded.arithmetic == "exact", _metric_for_each(rows, limit)
+    *point, _ = _point_for(bounded, theta, response)
     grams = []
     for trial, most in enumerate(limit):
-        args = (*(each[trial] for each in point), *(each[trial] for each in metric))
+        args = (*(each[trial] for each in point), response, *(each[trial] for each in metric))
         sums = bounded.unit_sums(_lines, "scores", *args, width=4 * theta.shape[1])
         grams.append(_gram_of_shortened(sums, float(most), exact=exact))
     return _in_squares(tuple(np.stack(part) for part in zip(*grams, strict=True)), limit)
@@ -224,6 +228,18 @@ def _gram_of_shortened(sums: Array, limit: float, *, exact: bool) -> tuple[Array
 def _grid_point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
     """Return theta as the kernels of whitened gradients take it."""
     return grid_point(theta) if rows.arithmetic == "exact" else (theta,)
+
+
+def _point_for(rows: BoundedRows, theta: Array, response: Response | None) -> tuple[Any, ...]:
+    """Return theta and the response as the kernels of scores take them."""
+    if response is None:
+        return *_grid_point(rows, theta), None
+    return *predictor_numbers(rows, theta), response
+
+
+def predictor_numbers(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
+    """Return theta as the kernels of mean functions take it."""
+    return quantised(theta) if rows.arithmetic == "exact" else (theta,)
 
 
 def _in_metric(rows: WhitenedRows, sums: tuple[Array, ...], point: tuple[Array, ...], limit: Array) -> Statistic:
