@@ -12,9 +12,7 @@ from .constraints import Constraints
 from .data import Bounds
 from .data.opening import targets_to_score
 from .feature_map import FeatureMap
-from .fitting import Outcome, Prepared, inference_of
 from .fitting.surroundings import warn_user
-from .inference import Inference
 from .ledger import BudgetLedger
 from .predicting import Predicting
 from .private_regression import SCORE_IS_EXACT as SCORE_IS_EXACT
@@ -184,20 +182,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         return plain
 
     @classmethod
-    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        given = content["inference"]
-        inference = None if given is None else Inference.from_dict(given)
-        if inference is not None and len(inference.names) != n_coefficients + inference.intercept:
-            raise ValueError("one estimate for each coefficient")
-        method = text(content["report"]["method"])
-        return {"method": method, "inference": inference is not None}, {"inference_": inference}
-
-    def _own_content(self) -> dict[str, Any]:
-        inference = None if self.inference_ is None else self.inference_.to_dict()
-        return {"family": self.family, "inference": inference}
-
-    def _keep(self, prepared: Prepared, outcome: Outcome) -> None:
-        self.inference_ = inference_of(prepared, outcome, self._names())
+    def _own_parts(cls, content: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"method": text(content["report"]["method"])}, {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

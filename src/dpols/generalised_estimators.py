@@ -9,26 +9,26 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from .algorithms import GENERALISED
 from .data import Bounds, FileSource
 from .data.opening import targets_to_score
 from .data.units import without_column
 from .errors import BadRowsError, BoundsError, DataError, ModelFileError
 from .estimators import PrivateLinearRegression
-from .families import FAMILIES, predictor_range
 from .feature_map import FeatureMap, outcomes
 from .fitting import Request
 from .fitting.surroundings import warn_user
+from .inference.intervals import Target
 from .labels import FOUND, as_numbers, column_of, declared_labels, found_labels
 from .ledger import BudgetLedger
 from .linalg import Array
+from .predicting import PredictingMeans
 from .private_regression import SCORE_IS_EXACT, PrivateRegression
 from .storage.model_file import read_model
 
 _YES_OR_NO = (0.0, 1.0)
 
 
-class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
+class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegression):
     """Logistic regression of a yes/no outcome with a differential privacy guarantee.
 
     Parameters
@@ -70,6 +70,10 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
+    inference : bool, default=False
+        Whether to fit with standard errors and intervals, which ``summary``, ``conf_int`` and ``odds_ratios`` show. The
+        fit is then maximum likelihood without shrinkage, with more noise. ``options`` may give ``cov_type`` ("HC1",
+        "nonrobust", or "cluster" with units, as in statsmodels) and ``clip`` ("auto", "tail" or "range").
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded fit is not private, and its report says so.
     ledger : BudgetLedger, path or None, default=None
@@ -93,6 +97,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         The numbers that stand for no and yes.
     privacy_report_ : PrivacyReport
         What was asked, spent, released and assumed.
+    inference_ : Inference or None
+        What the released values say of the coefficients, where ``inference`` asked for it.
     ledger_entry_ : Entry or None
         What the ledger was charged.
 
@@ -130,6 +136,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         max_rows_per_unit: int | None = None,
         max_weight: float | None = None,
         count_clipped: bool = False,
+        inference: bool = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -148,12 +155,13 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         self.max_rows_per_unit = max_rows_per_unit
         self.max_weight = max_weight
         self.count_clipped = count_clipped
+        self.inference = inference
         self.random_state = random_state
         self.ledger = ledger
 
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of a yes for each row, within the public limits of the fit."""
-        return np.asarray(np.clip(self._predictors(X), *predictor_range(self.family, 1.0)))
+        return self._within(self._predictors(X))
 
     def _fit(self, *rows: Any, **more: Any) -> Self:
         try:
@@ -164,7 +172,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
 
     def predict_proba(self, X: Any) -> Array:
         """Return for each row the probabilities of no and of yes."""
-        yes = FAMILIES[self.family].mean(self.decision_function(X))
+        yes = self._means(self._predictors(X))
         return np.column_stack((1.0 - yes, yes))
 
     def predict(self, X: Any) -> Array:
@@ -172,11 +180,16 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         likely = (self.decision_function(X) > 0.0).astype(int)
         return np.asarray(self.classes_[likely])
 
-    def columns_of_predictions(self, features: Array) -> dict[str, Array]:
-        """Return label and probability of a yes for rows of features, one column for each coefficient."""
-        predictors = np.clip(features @ self.coef_[0] + self.intercept_[0], *predictor_range(self.family, 1.0))
+    def odds_ratios(self, alpha: float = 0.05, *, target: Target = "population") -> Any:
+        """Return by how much one unit of each feature multiplies the odds of a yes, with limits.
+
+        The fit needs ``inference=True``. What the noise hides is nan, and an InferenceWarning says why.
+        """
+        return self._ratios(alpha, target, "odds_ratio")
+
+    def _predicted(self, predictors: Array) -> dict[str, Array]:
         labels = self.classes_[(predictors > 0.0).astype(int)]
-        return {"prediction": labels, "probability": FAMILIES[self.family].mean(predictors)}
+        return {"prediction": labels, "probability": self._means(predictors)}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of labels that are predicted. It is not private: it is computed without noise or charge."""
@@ -233,7 +246,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         return {"family": self.family, "classes": self.classes_.tolist()}
 
     @classmethod
-    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _own_parts(cls, content: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {"classes_": declared_labels(tuple(content["classes"]))}
 
     def __sklearn_tags__(self) -> Any:
@@ -243,7 +256,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         return tags
 
 
-class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
+class PrivatePoissonRegressor(PredictingMeans, RegressorMixin, PrivateRegression):
     """Poisson regression of a count with a differential privacy guarantee.
 
     Parameters
@@ -280,6 +293,10 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
+    inference : bool, default=False
+        Whether to fit with standard errors and intervals, which ``summary``, ``conf_int`` and ``rate_ratios`` show. The
+        fit is then maximum likelihood without shrinkage, with more noise. ``options`` may give ``cov_type`` ("HC1",
+        "nonrobust", or "cluster" with units, as in statsmodels) and ``clip`` ("auto", "tail" or "range").
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded fit is not private, and its report says so.
     ledger : BudgetLedger, path or None, default=None
@@ -301,6 +318,8 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         The declared range of the counts.
     privacy_report_ : PrivacyReport
         What was asked, spent, released and assumed.
+    inference_ : Inference or None
+        What the released values say of the coefficients, where ``inference`` asked for it.
     ledger_entry_ : Entry or None
         What the ledger was charged.
 
@@ -337,6 +356,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         max_rows_per_unit: int | None = None,
         max_weight: float | None = None,
         count_clipped: bool = False,
+        inference: bool = False,
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -354,18 +374,20 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
         self.max_rows_per_unit = max_rows_per_unit
         self.max_weight = max_weight
         self.count_clipped = count_clipped
+        self.inference = inference
         self.random_state = random_state
         self.ledger = ledger
 
     def predict(self, X: Any) -> Array:
         """Return the mean count of each row, at most the largest count that was declared."""
-        predictors = self._predictors(X)
-        return FAMILIES[self.family].mean(np.clip(predictors, *predictor_range(self.family, self.target_range_[1])))
+        return self._means(self._predictors(X))
 
-    def columns_of_predictions(self, features: Array) -> dict[str, Array]:
-        """Return the mean count for rows of features, one column for each coefficient."""
-        limits = predictor_range(self.family, self.target_range_[1])
-        return {"prediction": FAMILIES[self.family].mean(np.clip(features @ self.coef_ + self.intercept_, *limits))}
+    def rate_ratios(self, alpha: float = 0.05, *, target: Target = "population") -> Any:
+        """Return by how much one unit of each feature multiplies the mean count, with limits.
+
+        The fit needs ``inference=True``. What the noise hides is nan, and an InferenceWarning says why.
+        """
+        return self._ratios(alpha, target, "rate_ratio")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the explained share of the deviance. It is not private: it is computed without noise or charge."""
@@ -384,7 +406,7 @@ class PrivatePoissonRegressor(RegressorMixin, PrivateRegression):
 ESTIMATORS: dict[str, type[PrivateRegression]] = {
     each.family: each for each in (PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor)
 }
-METHODS: dict[str, str] = {row.family: row.name for row in GENERALISED.values()}
+METHODS: dict[str, str] = {each.family: each.method for each in (PrivateLogisticRegression, PrivatePoissonRegressor)}
 
 
 def load_any(path: Any) -> PrivateRegression:

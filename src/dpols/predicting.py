@@ -1,16 +1,17 @@
 """What a fitted estimator predicts: numbers, and tables with intervals, in the units of the target."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .data.kinds import library_of
-from .errors import required
+from .errors import ParameterError, required
+from .families import FAMILIES, FamilyName, predictor_range
 from .feature_map import FeatureMap
 from .feature_map.predictions import PredictionOf, check_prediction_of, in_target_units
 from .inference import Inference
 from .inference.inferring import Inferring
-from .inference.intervals import UNSURE, Of, PredictionInterval, warn_of
+from .inference.intervals import Of, PredictionInterval, Target
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -44,7 +45,7 @@ class Predicting(Inferring):
         ``X`` is, else of pandas, with the index of ``X`` where that has one.
         """
         columns = self.columns_of_predictions(self._features(X), alpha, interval=interval, raw=raw)
-        self.warn_of_missing(columns, interval)
+        self.warn_of_missing(columns)
         return _table(columns, X)
 
     def columns_of_predictions(
@@ -56,12 +57,6 @@ class Predicting(Inferring):
         found = self._in_units(self._asked_for().predict_interval(features, alpha=alpha, of=interval))
         columns = {"prediction": found.mean, "lower": found.lower, "upper": found.upper}
         return columns if raw else {name: np.clip(values, *self.target_range_) for name, values in columns.items()}
-
-    def warn_of_missing(self, columns: dict[str, Array], interval: Of) -> None:
-        """Say why some predictions have no limits, where limits were asked for."""
-        if "lower" in columns and self.inference_ is not None and (empty := int(np.isnan(columns["lower"]).sum())):
-            some = f"{empty} of {len(columns['lower'])} rows: {UNSURE}"
-            warn_of(self.inference_.why_not("population") or (some,))
 
     def in_target_units(self, fitted: Array, *, raw: bool = False, of: PredictionOf = "median") -> Array:
         """Return predictions of what was fitted, the target or its transform, in the target's units."""
@@ -75,6 +70,50 @@ class Predicting(Inferring):
             return found
         mean, *limits = (self.feature_map_.target_units(values) for values in (found.mean, found.lower, found.upper))
         return PredictionInterval(mean, found.stderr, np.minimum(*limits), np.maximum(*limits))
+
+
+class PredictingMeans(Inferring):
+    """Predictions of a fit whose linear predictor a mean function follows."""
+
+    family: ClassVar[FamilyName]
+    coef_: Array
+    intercept_: Any
+    target_range_: tuple[float, float]
+    inference_: Inference | None
+
+    def predict_interval(self, X: Any, alpha: float = 0.05, *, of: Of = "mean", target: Target = "population") -> Any:
+        """Return for each row its mean outcome, with standard error, lower and upper limit.
+
+        The mean of a yes/no outcome is the probability of a yes. There are no limits of a new "observation". Where the
+        released values support no interval, limits are nan and an InferenceWarning says why.
+        """
+        if of != "mean":
+            raise ParameterError(f'of={of!r} must be "mean": a single outcome of this family has no normal error.')
+        return super().predict_interval(X, alpha, of=of, target=target)
+
+    def columns_of_predictions(self, features: Array, alpha: float | None = None) -> dict[str, Array]:
+        """Return predictions for rows of features, one column for each coefficient; with ``alpha`` also limits."""
+        columns = self._predicted(features @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
+        if alpha is None:
+            return columns
+        found = self._in_units(self._asked_for().predict_interval(features, alpha=alpha, of="mean"))
+        return {**columns, "lower": found.lower, "upper": found.upper}
+
+    def _predicted(self, predictors: Array) -> dict[str, Array]:
+        """Return the columns of predictions at linear predictors."""
+        return {"prediction": self._means(predictors)}
+
+    def _within(self, predictors: Array) -> Array:
+        """Return linear predictors within the public limits of the fit."""
+        high = self.target_range_[1] if self.family == "poisson" else 1.0
+        return np.asarray(np.clip(predictors, *predictor_range(self.family, high)))
+
+    def _means(self, predictors: Array) -> Array:
+        return FAMILIES[self.family].mean(self._within(predictors))
+
+    def _in_units(self, found: PredictionInterval) -> PredictionInterval:
+        mean, lower, upper = (self._means(values) for values in (found.mean, found.lower, found.upper))
+        return PredictionInterval(mean, found.stderr * FAMILIES[self.family].variance(mean), lower, upper)
 
 
 def _table(columns: dict[str, Array], rows: Any) -> Any:

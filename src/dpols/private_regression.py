@@ -24,9 +24,11 @@ from .data.weights import checked_max_weight, weights_of
 from .errors import ModelFileError, ParameterError
 from .families import FamilyName
 from .feature_map import FeatureMap, finite_features, mapped_source, recipe_of, with_unit
-from .fitting import Outcome, Prepared, Request, carry_out, coefficients_of, prepare, report_of
+from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from .fitting.progress import shown
 from .fitting.surroundings import voids, warn_around_a_fit, warn_of_many_fits
+from .inference import Inference
+from .inference.inferring import Inferring
 from .ledger import BudgetLedger, Entry, as_ledger
 from .randomness import Witness
 from .report import PrivacyReport
@@ -42,7 +44,7 @@ SCORE_IS_EXACT = (
 )
 
 
-class PrivateRegression(BaseEstimator):
+class PrivateRegression(Inferring, BaseEstimator):
     """What the estimators of all families share: the way from parameters and rows to a fit, its report and its file."""
 
     family: ClassVar[FamilyName]
@@ -60,6 +62,7 @@ class PrivateRegression(BaseEstimator):
     max_rows_per_unit: int | None
     max_weight: float | None
     count_clipped: bool
+    inference: bool
     random_state: Any
     ledger: BudgetLedger | str | os.PathLike[str] | None
     coef_: Any
@@ -69,6 +72,7 @@ class PrivateRegression(BaseEstimator):
     target_range_: tuple[float, float]
     feature_map_: FeatureMap | None
     privacy_report_: PrivacyReport
+    inference_: Inference | None
     ledger_entry_: Entry | None
 
     def __sklearn_clone__(self) -> Self:
@@ -138,7 +142,7 @@ class PrivateRegression(BaseEstimator):
             if self.feature_map_ is not None and self.feature_map_.target_transform:
                 assert self.feature_map_.target is not None
                 self.target_range_ = self.feature_map_.target
-            self._keep(prepared, outcome)
+            self.inference_ = inference_of(prepared, outcome, self._names())
         return self
 
     def _set_coefficients(self, slopes: Any, intercept: float) -> None:
@@ -152,9 +156,6 @@ class PrivateRegression(BaseEstimator):
     def _outcomes(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the arguments of ``fit`` with outcomes as numbers."""
         return X, y
-
-    def _keep(self, prepared: Prepared, outcome: Outcome) -> None:
-        """Keep what only some families have."""
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a JSON file: released values and public parameters only."""
@@ -174,6 +175,7 @@ class PrivateRegression(BaseEstimator):
             "feature_names": None if names is None else [str(name) for name in names],
             "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
             "report": self.privacy_report_.to_dict(),
+            "inference": None if self.inference_ is None else self.inference_.to_dict(),
             **self._own_content(),
         }
 
@@ -207,16 +209,20 @@ class PrivateRegression(BaseEstimator):
             features = names if feature_map is None else feature_map.names
             if not coefficients or (features is not None and len(features) != len(coefficients)):
                 raise ValueError("one name for each coefficient")
-            parameters, attributes = cls._own_parts(content, len(coefficients))
+            inference = None if content["inference"] is None else Inference.from_dict(content["inference"])
+            if inference is not None and len(inference.names) != len(coefficients) + inference.intercept:
+                raise ValueError("one estimate for each coefficient")
+            parameters, attributes = cls._own_parts(content)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
         model = cls(
             epsilon=report.asked.epsilon,
             delta=report.asked.delta,
             feature_map=feature_map,
+            inference=inference is not None,
             **parameters,
         )
-        model.__dict__.update(attributes)
+        model.__dict__.update(attributes, inference_=inference)
         model._set_coefficients(np.array(coefficients), intercept)
         model.feature_map_ = feature_map
         number = ReadFromData if report.bounds_origin == "data" else float
@@ -227,7 +233,7 @@ class PrivateRegression(BaseEstimator):
         return model
 
     @classmethod
-    def _own_parts(cls, content: dict[str, Any], n_coefficients: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _own_parts(cls, content: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return parameters and attributes that only some families have; ValueError says what a file lacks."""
         return {}, {}
 

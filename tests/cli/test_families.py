@@ -98,7 +98,6 @@ def test_counts(dpols, data):
         (("--classes", "a,b"), "--classes goes with --family binomial"),
         (("--family", "binomial", "--classes", "a"), "must be two labels"),
         (("--family", "binomial", "--method", "ihm"), "is for --family gaussian"),
-        (("--family", "binomial", "--inference"), "--inference is for --family gaussian; leave it out"),
         (("--family", "poisson", "--constraint", "nonnegative"), "--constraint is for --family gaussian; leave it out"),
     ],
 )
@@ -122,17 +121,28 @@ def test_paid_bounds_are_refused(dpols, data):
     assert "PaidBounds are for linear models" in " ".join(done.err.split())
 
 
-def test_a_model_of_a_count_has_no_intervals(dpols, data):
+def test_a_model_of_a_count_without_inference_has_no_intervals(dpols, data):
     fit = ("fit", data, "--target", "visits", "--bounds", "counts.toml", *BUDGET, "--family", "poisson")
     assert dpols(*fit, "--out", "m.json").code == 0
     for command, words in {
-        ("predict", "m.json", data, "--interval", "mean", "--out", "p.csv"): "--interval is for models of --family",
+        ("predict", "m.json", data, "--interval", "mean", "--out", "p.csv"): "fitted with --inference, and",
         ("predict", "m.json", data, "--raw", "--out", "p.csv"): "--raw is for models of --family gaussian; leave it",
-        ("summary", "m.json"): "has no standard errors; dpols report shows its coefficients",
+        ("predict", "m.json", data, "--interval", "observation", "--out", "p.csv"): "use --interval mean",
     }.items():
         done = dpols(*command)
         assert done.code != 0
         assert words in " ".join(done.err.split())
+
+
+def test_intervals_of_a_count_on_the_command_line(dpols, data):
+    fit = ("fit", data, "--target", "visits", "--bounds", "counts.toml", "--epsilon", "30", "--delta", "1e-6")
+    fit = (*fit, "--family", "poisson", "--bad-rows", "zero", "--option", "clip=tail", "--inference")
+    done = dpols(*fit, "--out", "m.json")
+    assert done.code == 0, done.err
+    shown = dpols("summary", "m.json")
+    assert shown.code == 0
+    assert "Private Poisson regression" in shown.out
+    assert "rate ratio" in shown.out or "No intervals" in shown.out
 
 
 def test_a_public_table_gives_ranges_and_categories_for_a_yes_or_no_target(dpols, data):

@@ -15,9 +15,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def example(name):
     page = (DOCS / name).read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     names = {}
-    exec(code, names)
+    for code in re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL):
+        exec(code, names)  # later examples go on from earlier ones
     return names
 
 
@@ -26,7 +26,12 @@ def test_the_example_of_yes_or_no_runs_and_is_near_the_known_fit(capsys):
     # The non-private fit, and eight standard deviations of what noise does to it.
     off = found["model"].coef_[0] - [0.0246, -0.18, 1.018, -1.067]
     assert (np.abs(off) < [0.014, 0.08, 0.27, 0.36]).all()
-    assert "Spent" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Spent" in shown
+    assert "odds ratio" in shown
+    intervals = found["with_errors"].conf_int()
+    assert (intervals["lower"] < intervals["upper"]).all()
+    assert intervals["lower"]["married[yes]"] > 0.5
 
 
 def test_the_example_of_counts_runs_and_is_near_the_known_fit(capsys):
@@ -35,6 +40,9 @@ def test_the_example_of_counts_runs_and_is_near_the_known_fit(capsys):
     assert (np.abs(off) < [0.013, 0.25, 0.25, 0.07]).all()
     assert "Spent" in capsys.readouterr().out
     assert found["model"].privacy_report_.unit == "id"
+    errors = found["with_errors"]
+    assert errors.inference_.cov_type == "cluster"
+    assert errors.rate_ratios().shape == (4, 3)
 
 
 @pytest.mark.parametrize("name", ["logistic.md", "counts.md"])

@@ -56,7 +56,7 @@ def test_a_transform_of_the_outcome_is_refused():
 
 
 @pytest.mark.parametrize("fit", [dpols.logit, dpols.poisson])
-@pytest.mark.parametrize("only", [{"inference": True}, {"constraints": Constraints(lower=0)}, {"method": "ihm"}])
+@pytest.mark.parametrize("only", [{"constraints": Constraints(lower=0)}, {"method": "ihm"}])
 def test_what_only_linear_models_have_is_refused(fit, only):
     with pytest.raises(ParameterError, match=rf"{next(iter(only))} is for linear models.*dpols\.ols"):
         fit("visits ~ x", rows(), bounds=COUNTS, **only, **BUDGET)

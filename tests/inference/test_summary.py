@@ -119,6 +119,7 @@ class Whole(Known):
     rows_used: float = 480.0
     rows_noise: float = 12.0
     cov_type: str = "nonrobust"
+    family: str = "gaussian"
     assumptions: tuple[str, ...] = ("Assumed: large residuals are rare.",)
 
     @property

@@ -86,6 +86,12 @@ CASES = (
     Case("poisson", epsilon=8.0),
     Case("poisson", options={"n_iterations": 5}, epsilon=2.0),
     Case("poisson", "paper", epsilon=8.0),
+    Case("logistic-inference", epsilon=8.0),
+    Case("logistic-inference", options={"n_iterations": 6, "cov_type": "nonrobust", "clip": "tail"}, epsilon=8.0),
+    Case("logistic-inference", "paper", epsilon=8.0),
+    Case("poisson-inference", epsilon=8.0),
+    Case("poisson-inference", options={"cov_type": "cluster", "clip": "range"}, epsilon=8.0),
+    Case("poisson-inference", "paper", epsilon=8.0),
 )
 LINEAR_CASES = tuple(case for case in CASES if case.method in ALGORITHMS)
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -203,6 +209,23 @@ def whitened_inference_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     ]
 
 
+def generalised_inference_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
+    linear = whitened_inference_draws(plan, fit, trial)
+    closing = 4 + plan.turn + 2  # in a linear fit: totals, Gram matrices, counts of lengths and the first gradients
+    deviance = float(fit.transcript["deviance_bound"][trial])
+    return [
+        *linear[:4],
+        *linear[5:closing],
+        Gaussian(11, plan.long_multiplier),
+        Gaussian(11, plan.long_multiplier),
+        linear[4],
+        *([] if plan.clip == "range" else [Gaussian(27, plan.late_count_multiplier)]),
+        *linear[closing + 1 : closing + 5],
+        Gaussian(2, plan.square_multiplier * deviance * math.sqrt(2.0)),
+        *linear[closing + 6 :],
+    ]
+
+
 def linmix_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     multiplier = plan.eigenvalue_multiplier
     test = [] if multiplier is None else [Gaussian(1, multiplier * SQUARED_NORM_WITH_TARGET)]
@@ -252,6 +275,8 @@ DRAWS: dict[str, Callable[[Any, Any, int], list[Draw]]] = {
     "sheffet": sheffet_draws,
     "logistic": generalised_draws,
     "poisson": generalised_draws,
+    "logistic-inference": generalised_inference_draws,
+    "poisson-inference": generalised_inference_draws,
 }
 
 

@@ -12,9 +12,20 @@ from test_law_whitened import EDGES, ROUNDING, limits, metric_of, ready, scales,
 
 from dpols import Bounds
 from dpols.data import ArraySource, BoundedRows
-from dpols.families import FAMILIES, Response, exponential
+from dpols.families import FAMILIES, Response, exponential, logarithm
 from dpols.randomness import streams
-from dpols.statistics import mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
+from dpols.statistics import (
+    deviances,
+    mean_gradient,
+    mean_gradient_and_counts,
+    predictor_point,
+    score_counts,
+    score_gram,
+    sloped_counts,
+    sloped_gram,
+    unit_score_gram,
+    whiten,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 RESPONSES = {
@@ -36,6 +47,11 @@ def sums_of(rows, metric, theta, limit, response):
         "gradient with counts": gradient,
         "counts": counts,
         "curvature": sloped_gram(white, theta, response, limit=limits),
+        "counts of sloped lengths": sloped_counts(white, theta, response, edges=EDGES),
+        "counts alone": score_counts(white, theta, response, edges=EDGES),
+        "scores": score_gram(white, theta, response, limit=limits),
+        "scores of units": unit_score_gram(white, theta, response, limit=limits),
+        "deviances": deviances(rows, theta, response, null=np.array([0.3, -2.0]), bound=np.array([1.5, 0.2])),
     }
 
 
@@ -90,10 +106,34 @@ def test_sums_are_those_of_the_definition(arithmetic, response):
 
 
 @every_response
+@every_arithmetic
+def test_scores_and_deviances_are_those_of_the_definition(arithmetic, response):
+    X, y = ready()
+    metric, limits = metric_of(5, 3.0, 5), np.array([0.4, 0.05])
+    bounded_rows = bounded(X, y, arithmetic=arithmetic)
+    theta = predictor_point(bounded_rows, 3.0 * np.random.default_rng(2).standard_normal((2, 5)))
+    null, bound = np.array([0.3, -2.0]), np.array([1.5, 0.2])
+    scores = score_gram(whiten(bounded_rows, metric), theta, response, limit=limits)
+    deviance = deviances(bounded_rows, theta, response, null=null, bound=bound)
+    family, outcome = FAMILIES[response.family], np.clip(response.centre + response.scale * y, 0.0, response.high)
+    for trial, limit in enumerate(limits):
+        V, eta = X @ metric[trial], X @ theta[trial]
+        r = y - response.expected(eta)
+        terms = V * (r * np.minimum(1.0, limit / (np.linalg.norm(V, axis=1) * np.abs(r))))[:, None]
+        found = scores.value[trial].astype(float) * np.atleast_1d(scores.step)[trial]
+        np.testing.assert_allclose(found, terms.T @ terms, atol=4e-3 * len(X) * limit**2)
+        means = response.mean(eta), response.mean(np.full(len(X), null[trial]))
+        sums = [np.minimum(family.deviance(outcome, mean), bound[trial]).sum() for mean in means]
+        found = deviance.value[trial].astype(float) * np.atleast_1d(deviance.step)[trial]
+        np.testing.assert_allclose(found, sums, rtol=1e-4)
+
+
+@every_response
 def test_what_is_expected_of_a_row_does_not_depend_on_its_place(response):
     """The lengths, starts and strides of arrays decide which instructions numpy takes."""
     values = np.random.default_rng(3).uniform(-20.0, 20.0, 1003)
-    for function in (response.expected, response.slope):
+    outcomes = np.where(np.arange(1003) % 3 == 0, response.high, 0.0)
+    for function in (response.expected, response.slope, lambda eta: response.deviance(outcomes[0], eta)):
         whole = function(values)
         for start in (0, 1, 2, 3, 5, 7, 11):
             for length in (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64):
@@ -101,6 +141,13 @@ def test_what_is_expected_of_a_row_does_not_depend_on_its_place(response):
         np.testing.assert_array_equal(function(values[::3]), whole[::3])
         np.testing.assert_array_equal(function(values[::-1]), whole[::-1])
         np.testing.assert_array_equal(function(np.stack((values, values), axis=1)), np.stack((whole, whole), axis=1))
+
+
+def test_the_logarithm_is_that_of_the_definition():
+    values = np.concatenate((np.geomspace(1e-300, 1e300, 20_001), [1.0, 0.5, 2.0, math.sqrt(0.5), math.e]))
+    expected = np.array([math.log(value) for value in values])
+    np.testing.assert_allclose(logarithm(values), expected, rtol=1e-15, atol=1e-16)
+    assert logarithm(np.ones(1))[0] == 0.0
 
 
 def test_the_exponential_is_that_of_the_definition():
@@ -188,10 +235,11 @@ def test_an_endless_budget_leads_to_maximum_likelihood(method, rate, arithmetic)
         fit_intercept=True,
         arithmetic=arithmetic,
     )
-    plan = Case(method).plan(epsilon=1e9, n_rows=6000, n_features=4)
-    theta = Case(method).algorithm.run(rows, plan, streams(1, 2)).theta
     best = maximum_likelihood(np.column_stack((X, np.ones(6000))), y.astype(float), family)
-    np.testing.assert_allclose(theta / 2.0, np.stack((best, best)), atol=0.02)  # rows are divided by their norm, 2
+    for name, atol in ((method, 0.02), (f"{method}-inference", 0.005)):
+        plan = Case(name).plan(epsilon=1e9, n_rows=6000, n_features=4)
+        theta = Case(name).algorithm.run(rows, plan, streams(1, 2)).theta
+        np.testing.assert_allclose(theta / 2.0, np.stack((best, best)), atol=atol)  # rows are divided by their norm, 2
 
 
 def test_the_table_of_families_agrees_with_itself():

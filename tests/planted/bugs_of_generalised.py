@@ -78,6 +78,68 @@ BUGS = (
         ),
     ),
     Bug(
+        "no shortening",
+        "deviances in floating point",
+        Edit(
+            "data/span.py", "(there * np.minimum(part / bound, 1.0)).sum(axis=0)", "(there * part / bound).sum(axis=0)"
+        ),
+    ),
+    Bug(
+        "no shortening",
+        "deviances in exact arithmetic",
+        Edit(
+            "data/fixed_point.py",
+            "(there * _in_steps(part, bound)).sum(axis=0)",
+            "(there * np.rint(part * (ONE / bound))).sum(axis=0)",
+        ),
+    ),
+    Bug(
+        "what a row adds depends on its place",
+        "logarithm by another path at the ends of arrays",
+        Edit(
+            "families.py",
+            "    return np.asarray(power * _LN2_HIGH + (ratio * result + power * _LN2_LOW))\n",
+            "    result = np.asarray(power * _LN2_HIGH + (ratio * result + power * _LN2_LOW))\n"
+            "    result[len(result) // 8 * 8 :] = np.log1p(values[len(result) // 8 * 8 :] - 1.0)\n"
+            "    return result\n",
+        ),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "deviance",
+        Edit(
+            "algorithms/generalised_inference.py",
+            "    deviance = channel.gaussian(exact, multiplier=plan.square_multiplier)\n",
+            "    channel.gaussian(exact, multiplier=plan.square_multiplier)\n"
+            "    deviance = exact.value.astype(float) * np.reshape(exact.step, (-1, 1))\n",
+        ),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "curvature of intervals",
+        Edit(
+            "algorithms/generalised_inference.py",
+            "    return channel.symmetric_gaussian(exact, multiplier=plan.third_gram_multiplier), limit\n",
+            "    channel.symmetric_gaussian(exact, multiplier=plan.third_gram_multiplier)\n"
+            "    return exact.value.astype(float) * np.reshape(exact.step, (-1, 1, 1)), limit\n",
+        ),
+    ),
+    Bug(
+        "the limit of another step",
+        "closing gradients of yes/no outcomes and counts",
+        Edit(
+            "algorithms/generalised_inference.py",
+            "        exact = mean_gradient(white, theta, path.response, limit=limit)\n",
+            "        exact = mean_gradient(white, theta, path.response, limit=1.2 * limit)\n"
+            "        exact = type(exact)(exact.value, exact.sensitivity / 1.2, exact.step)\n",
+        ),
+    ),
+    Bug(
+        "shares of the budget that add up to more than the whole",
+        "counts of long rows",
+        Edit("algorithms/generalised_inference.py", "+ 2.0 * _LONG +", "+ _LONG +"),
+    ),
+    Bug(
         "shares of the budget that add up to more than the whole",
         "curvature",
         Edit("algorithms/generalised.py", " - _SLOPED * pays", ""),

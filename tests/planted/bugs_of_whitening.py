@@ -135,7 +135,7 @@ BUGS = (
         "an exact value in the place of its release",
         "clip level of intervals",
         Edit(
-            "algorithms/whitened_inference.py",
+            "algorithms/closing_inference.py",
             "    counts = channel.gaussian(exact, multiplier=plan.late_count_multiplier)\n",
             "    channel.gaussian(exact, multiplier=plan.late_count_multiplier)\n"
             "    counts = (exact.value * exact.step).astype(float) + np.zeros((channel.trials, 1))\n",
@@ -145,7 +145,7 @@ BUGS = (
         "an exact value in the place of its release",
         "scores of units",
         Edit(
-            "algorithms/whitened_inference.py",
+            "algorithms/closing_inference.py",
             "        return noisy / units**2, plan.score_multiplier * limit**2\n",
             "        noisy = exact.value.astype(float) * np.reshape(exact.step, (-1, 1, 1))\n"
             "        return noisy / units**2, plan.score_multiplier * limit**2\n",

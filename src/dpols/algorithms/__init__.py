@@ -10,6 +10,7 @@ from . import (
     curvature,
     dp_gd,
     generalised,
+    generalised_inference,
     ihm,
     ihm_adaptive,
     linmix,
@@ -140,12 +141,31 @@ _OF_FAMILIES = (
         generalised.evidence,
         family="poisson",
     ),
+    Algorithm(
+        "logistic-inference",
+        "Logistic regression with intervals",
+        "docs/proofs/inference.md",
+        generalised_inference.plan_logistic,
+        generalised_inference.run,
+        generalised_inference.evidence,
+        family="binomial",
+    ),
+    Algorithm(
+        "poisson-inference",
+        "Poisson regression with intervals",
+        "docs/proofs/inference.md",
+        generalised_inference.plan_poisson,
+        generalised_inference.run,
+        generalised_inference.evidence,
+        family="poisson",
+    ),
 )
-# The methods above are for linear models; each of the other families has one.
+# The methods above are for linear models; each of the other families has one, and one with intervals.
 GENERALISED: dict[str, Algorithm] = {row.name: row for row in _OF_FAMILIES}
 
 
-_WITH_INTERVALS = {"whitened": "whitened-inference", "whitened-inference": "whitened-inference"}
+_HAVE_INTERVALS = {"whitened": "whitened-inference", "logistic": "logistic-inference", "poisson": "poisson-inference"}
+_WITH_INTERVALS = {**_HAVE_INTERVALS, **{name: name for name in _HAVE_INTERVALS.values()}}
 
 
 def with_intervals(name: str) -> str:
@@ -157,6 +177,11 @@ def with_intervals(name: str) -> str:
             "known covariance. Use that method, or leave inference out."
         )
     return _WITH_INTERVALS[name]
+
+
+def has_intervals(name: str) -> bool:
+    """Whether a method fits with intervals."""
+    return name in _HAVE_INTERVALS.values()
 
 
 def algorithm(name: str) -> Algorithm:
@@ -190,6 +215,7 @@ __all__ = [
     "algorithm",
     "certified_delta_of",
     "follows",
+    "has_intervals",
     "linear_algorithm",
     "names_of",
     "planned_epsilon",

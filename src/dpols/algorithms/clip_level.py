@@ -75,12 +75,14 @@ def clip_levels(
     *,
     rule: ClipRule,
     n_rows: int | None,
+    rare_may_be_large: bool = True,
 ) -> ClipLevels:
     """Choose limits by noisy counts of gradient lengths.
 
     ``noise`` is the standard deviation of the noise on a gradient of limit 1, ``longest`` the range rule's limit, and
     ``first_limit`` the one that stays where counts say next to nothing. ``n_rows`` is a public number of rows that are
-    all in use, or None.
+    all in use, or None. Where nearly all targets lie at an end of their range, the automatic rule expects others
+    anywhere in it, unless counts that are seldom more than 0 explain this.
     """
     above, stddev, lower, is_open = _above(counts, edges, multiplier, n_rows)
     near = np.logical_and.accumulate(is_open & (above > SEEN * stddev), axis=1)
@@ -100,7 +102,7 @@ def clip_levels(
         squares = (inner * np.square(np.where(is_open, lower, 0.0))).sum(axis=1)  # of residuals times a typical length
         spread = np.sqrt(np.maximum(squares, 0.0) / known.used) / rms
         limit = np.maximum(limit, np.minimum(longest, _FREE * spread / noise))
-        everything = _at_an_end(known)
+        everything = _at_an_end(known) & rare_may_be_large
     limit = np.where(everything, longest, limit)
     by_range, edge = limit >= 0.999 * longest, lower[trial, quiet]
     past = np.argmax(lower >= limit[:, None], axis=1)

@@ -21,33 +21,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..families import FAMILIES, FamilyName, Response
+from ..families import FamilyName, Response
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..randomness import Bits
 from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
 from .base import Evidence, Fit
-from .generalised_path import GeneralisedPath, StepsPlan
+from .generalised_path import GeneralisedPath, StepsPlan, start_path
 from .options import PlannedFor, steps
-from .whitening import (
-    DAMPING,
-    SMALLEST,
-    Listed,
-    Space,
-    Totals,
-    counted_rows,
-    inverse_root,
-    release_space,
-    release_totals,
-)
+from .whitening import DAMPING, SMALLEST, Listed, counted_rows, inverse_root, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
 _TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.06, 0.10, 0.003, 0.015, 0.01, 0.06
 _PAYS = 2.0  # curvature over its noise, from public numbers, from which on it is released
 _WARM = 6 / 16  # of the steps come before it
 _ROW_LIMIT = 5.0  # rows times the root of their slope are shortened to so many root mean squares
-_MISSING = 5.0  # standard deviations by which rows in use are fewer than all, to be believed at the start
 _MANY = 0.05  # share of rows that were shortened
 
 
@@ -134,7 +123,7 @@ def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
     response = Response.of(plan.family, row_map.target, row_map.target_centre, row_map.target_scale)
     known, products = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known, products)
-    path = _start(plan, response, known, space, row_map.constant)
+    path = start_path(plan, response, known, space, row_map.constant)
     white = whiten(rows, path.space.metric)
     _descend(white, plan, channel, path, range(plan.turn))
     if plan.sloped_multiplier is not None:
@@ -163,35 +152,6 @@ def evidence(plan: GeneralisedPlan, fit: Fit, trial: int, constant: float | None
     shortened = float(of["shortened"])
     counted = counted_rows(fit, trial)
     return Evidence(covariance, change, math.sqrt(variance), shortened, shortened > _MANY, counted)
-
-
-def _start(
-    plan: GeneralisedPlan, response: Response, known: Totals, space: Space, constant: float | None
-) -> GeneralisedPath:
-    """Return the start of the path: the base rate, in coordinates where the curvature there is one."""
-    family = FAMILIES[plan.family]
-    predictor = np.zeros(len(known.used))
-    base = np.zeros((len(known.used), plan.n_features))
-    if constant is not None:
-        # A standard deviation of the mean outcome, but where that says nothing the middle of the range.
-        noise = np.hypot(0.5 * known.noise, known.mass_noise * known.target)
-        unsure = np.minimum(response.scale * noise, 0.5 * response.high)
-        highest = response.high - unsure
-        # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
-        rows = plan.rows_or(known.mass)
-        mass = np.where(rows - known.mass > _MISSING * known.noise * known.mass, known.mass, rows)
-        target = np.clip(known.target * known.mass / mass, -1.0, 1.0)
-        mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
-        predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)
-        base[:, -1] = predictor / constant
-    slope = response.slope(predictor)
-    careful = np.minimum(family.headroom * slope, np.maximum(response.steepest, slope)) / slope
-    scaled = replace(
-        space,
-        metric=space.metric / np.sqrt(slope)[:, None, None],
-        rms=space.rms / np.sqrt(slope),
-    )
-    return GeneralisedPath(plan, response, known, scaled, base, constant, slope, careful)
 
 
 def _descend(white: WhitenedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath, which: range) -> None:

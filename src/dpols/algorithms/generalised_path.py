@@ -13,6 +13,7 @@ from .path import Path
 from .whitening import Space, Totals, WhiteningPlan
 
 _LONGEST = 0.6  # root mean square by which a step changes linear predictors
+_MISSING = 5.0  # standard deviations by which rows in use are fewer than all, to be believed at the start
 _GATE = Gate(0.2, 2e-3, 1.2)
 # Of shortened gradients on the mean target, in units of the norm of the noise on a gradient of limit 1.
 _PULL = {"binomial": 5.0, "poisson": 4.0}
@@ -71,12 +72,25 @@ class GeneralisedPath(Path):
         new.start = np.full(len(self.base), self.plan.turn)
         return new
 
-    def move(self, gradient: Array) -> None:
-        """Take a step along a released gradient, shorter where it would change linear predictors by too much."""
+    def move(self, gradient: Array, step: Array | None = None) -> None:
+        """Take a step, by default along a released gradient, shorter where it changes linear predictors too much."""
         self.points.append(self.point)
         self.gradients.append(gradient)
         self.limits.append(self.limit)
-        self.point = self.point + self._within_reach(STEP * gradient / self.careful[:, None])
+        self.point = self.point + self._within_reach(STEP * gradient / self.careful[:, None] if step is None else step)
+
+    def settle(self, start: int) -> None:
+        """Stand at the mean of where the steps from ``start`` on have led; later ones weigh more."""
+        weights = np.arange(start, len(self.points)) + 1.0
+        led = [
+            point + self._within_reach(gradient / self.careful[:, None])
+            for point, gradient in zip(self.points[start:], self.gradients[start:], strict=True)
+        ]
+        self.point = np.einsum("s,std->td", weights / weights.sum(), np.array(led))
+
+    def near(self, start: Array, end: Array) -> Array:
+        """Return the end of a way, or a point on it, beyond which linear predictors would change by too much."""
+        return start + self._within_reach(end - start)
 
     def _within_reach(self, step: Array) -> Array:
         change = np.einsum("tij,tj->ti", self.to_first, step)
@@ -151,7 +165,7 @@ class GeneralisedPath(Path):
         slopes = theta[:, :-1]
         means = np.column_stack((known.noisy_features[:, :-1], np.full(len(theta), constant)))
         centre = (theta * means).sum(axis=1)
-        spread = self._spread(theta)
+        spread = self.spread(theta)
         wanted = response.expected(self.base[:, -1] * constant)
         low, high = (np.full(len(theta), end) for end in response.predictors)
         for _ in range(50):
@@ -178,13 +192,13 @@ class GeneralisedPath(Path):
         sight = plan.rows_or(self.known.used) / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
         rest = beside_constant(space) if self.constant is not None else np.eye(plan.n_features) + 0.0 * space.metric
         # Noise that drives predictors apart makes the mean function flat, so that more of it stays.
-        spread = self._spread(self.theta_at(closed))
+        spread = self.spread(self.theta_at(closed))
         centre = np.zeros(len(closed)) + constant
         flat = response.slope(centre[:, None] + spread[:, None] * _NODES) @ _WEIGHTS / response.slope(centre)
         lower = replace(space, values=space.values * np.minimum(flat, 1.0)[:, None])
         return rest, kept(lower, weights, variances, closed, scale, rest, _GATE, sight)
 
-    def _spread(self, theta: Array) -> Array:
+    def spread(self, theta: Array) -> Array:
         """Return about the standard deviation of the linear predictors over rows."""
         inside = np.linalg.solve(self.first.metric, self._centred(theta)[:, :, None])[:, :, 0]
         return np.asarray(np.sqrt((self.first.curvature * inside**2).sum(axis=1) / (self.slope * self.known.mass)))
@@ -202,3 +216,32 @@ class GeneralisedPath(Path):
         noise = 2.0 * self.count_multiplier * np.sqrt(above.sum(axis=1))
         found = np.where(above, self.counts, 0.0).sum(axis=1) - noise
         return np.asarray(np.clip(found / self.known.used, 0.0, 1.0))
+
+
+def start_path(
+    plan: StepsPlan, response: Response, known: Totals, space: Space, constant: float | None
+) -> GeneralisedPath:
+    """Return the start of the path: the base rate, in coordinates where the curvature there is one."""
+    family = FAMILIES[plan.family]
+    predictor = np.zeros(len(known.used))
+    base = np.zeros((len(known.used), plan.n_features))
+    if constant is not None:
+        # A standard deviation of the mean outcome, but where that says nothing the middle of the range.
+        noise = np.hypot(0.5 * known.noise, known.mass_noise * known.target)
+        unsure = np.minimum(response.scale * noise, 0.5 * response.high)
+        highest = response.high - unsure
+        # A count of rows that is too low by chance would take a rare outcome for none: the mean is near an end.
+        rows = plan.rows_or(known.mass)
+        mass = np.where(rows - known.mass > _MISSING * known.noise * known.mass, known.mass, rows)
+        target = np.clip(known.target * known.mass / mass, -1.0, 1.0)
+        mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
+        predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)
+        base[:, -1] = predictor / constant
+    slope = response.slope(predictor)
+    careful = np.minimum(family.headroom * slope, np.maximum(response.steepest, slope)) / slope
+    scaled = replace(
+        space,
+        metric=space.metric / np.sqrt(slope)[:, None, None],
+        rms=space.rms / np.sqrt(slope),
+    )
+    return GeneralisedPath(plan, response, known, scaled, base, constant, slope, careful)

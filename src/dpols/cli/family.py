@@ -17,7 +17,7 @@ def method_of(family: str, method: str, *, inference: bool) -> str:
     """Return the method that fits; families other than the normal one have one each."""
     from ..generalised_estimators import METHODS
 
-    return in_use(method, inference=inference) if family == "gaussian" else METHODS[family]
+    return in_use(METHODS.get(family, method), inference=inference)
 
 
 def estimator_of(
@@ -40,18 +40,14 @@ def estimator_of(
         raise ParameterError(f"--method {method} is for --family gaussian; leave it out.")
     if constraints is not None:
         raise ParameterError("--constraint is for --family gaussian; leave it out.")
-    if inference:
-        raise ParameterError("--inference is for --family gaussian; leave it out.")
     if family == "binomial":
-        return PrivateLogisticRegression(**parameters, classes=_labels(classes))
-    return ESTIMATORS[family](**parameters)
+        return PrivateLogisticRegression(**parameters, inference=inference, classes=_labels(classes))
+    return ESTIMATORS[family](**parameters, inference=inference)
 
 
 def summary_of(model: "PrivateRegression") -> "Summary | None":
     """Return estimates with intervals, where a model has any."""
-    from ..estimators import PrivateLinearRegression
-
-    return model.summary() if isinstance(model, PrivateLinearRegression) and model.inference_ is not None else None
+    return model.summary() if model.inference_ is not None else None
 
 
 def _labels(classes: str | None) -> tuple[Any, ...]:

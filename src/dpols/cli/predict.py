@@ -55,8 +55,10 @@ def predict(
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
-    if fitted.family != "gaussian" and (raw or level is not None):
-        raise ParameterError(f"{'--raw' if raw else '--interval'} is for models of --family gaussian; leave it out.")
+    if fitted.family != "gaussian" and raw:
+        raise ParameterError("--raw is for models of --family gaussian; leave it out.")
+    if fitted.family != "gaussian" and interval == "observation":
+        raise ParameterError("--interval observation is for models of --family gaussian; use --interval mean.")
     if level is not None and getattr(fitted, "inference_", None) is None:
         raise ParameterError(f"--interval needs a model that was fitted with --inference, and {str(model)!r} was not.")
     if out.suffix.lower() != ".csv":
@@ -94,10 +96,11 @@ def _predicted(
     """Return predictions for each row, or say that a feature is missing."""
     from ..estimators import PrivateLinearRegression
 
-    if not isinstance(fitted, PrivateLinearRegression):
-        return _columns(source, fitted.columns_of_predictions)
-    columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha, interval=interval, raw=raw))
-    fitted.warn_of_missing(columns, interval)
+    if isinstance(fitted, PrivateLinearRegression):
+        columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha, interval=interval, raw=raw))
+    else:
+        columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha))
+    fitted.warn_of_missing(columns)
     return columns
 
 

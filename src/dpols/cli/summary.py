@@ -30,23 +30,17 @@ def summary(
     alpha: Annotated[float, typer.Option(help="One minus the level of the intervals.")] = 0.05,
     target: Annotated[
         Literal["population", "data"],
-        typer.Option(help="What intervals are for: the population, or least squares on the data itself."),
+        typer.Option(help="What intervals are for: the population, or the non-private fit to the data itself."),
     ] = "population",
     out: Annotated[Path | None, typer.Option(help="File to write: .html, .tex, .txt or .json, by its name.")] = None,
     json: given.Json = False,
 ) -> None:
     """Show coefficients with standard errors and intervals, or why there are none. It costs no budget."""
-    from ..estimators import PrivateLinearRegression
     from ..generalised_estimators import load_any
 
     if not 0.0 < alpha < 1.0:
         raise ParameterError(f"--alpha {alpha:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")
     fitted = load_any(model)
-    if not isinstance(fitted, PrivateLinearRegression):
-        raise ParameterError(
-            f"{str(model)!r} is a model of --family {fitted.family}, which has no standard errors; dpols report shows "
-            "its coefficients."
-        )
     found = fitted.summary(alpha, target=target)
     if out is not None:
         if out.suffix.lower() not in _FORMATS:

@@ -179,7 +179,7 @@ class Span:
 
     def sloped_counts(self, lengths: Array, theta: Array, response: Response, edges: Array) -> tuple[Array]:
         """Return how many products of length and root of the slope lie above each edge but not the next."""
-        values = lengths * np.sqrt(response.slope(self._unscaled_dot(theta)))
+        values = lengths * np.sqrt(response.slope(self.predictors(theta)))
         return (count_between(values, edges).astype(np.float64),)
 
     def _mean_residuals(self, theta: Array, response: Response) -> Array:
@@ -191,7 +191,7 @@ class Span:
         target, weight = self.target[:, None], (self.squared_norms() > 0.0)[:, None] * 1.0
         if self.root is not None:
             target, weight = unscaled(target, self.root), weight * np.square(self.root)[:, None]
-        parts = [response.deviance(response.outcome(target), each) for each in (self._unscaled_dot(theta), null)]
+        parts = [response.deviance(response.outcome(target), each) for each in (self.predictors(theta), null)]
         return (np.stack([(weight * np.minimum(part / bound, 1.0)).sum(axis=0) for part in parts], axis=1),)
 
     def score_counts(self, lengths: Array, theta: Array, response: Response | None, edges: Array) -> tuple[Array]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import MOVED, Evidence, names_of
-from ..algorithms.whitened_inference import InferencePlan
+from ..algorithms.closing_inference import InferencePlan
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
@@ -18,7 +18,9 @@ from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..inference.quality import r_squared, residual_variance
 from ..inference.residuals import residual_bins, residual_sizes
+from ..inference.rows import coefficient_rows, ratio_rows
 from ..inference.tables import HIDDEN_WORDS
+from ..inference.words import WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
@@ -29,7 +31,6 @@ from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
-_LINEAR_ONLY = "No intervals: standard errors and intervals are for linear regression only."
 _WEIGHTS = (
     "the largest weight, and how weights come about: each from its own row and public numbers alone; weights that were "
     "computed from this sample, as by raking or estimated propensities, void the guarantee"
@@ -37,7 +38,7 @@ _WEIGHTS = (
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = {
     "HC1": "if rows are independent; errors may have unequal variances",
-    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "nonrobust": "if rows are independent and {}",
     "cluster": "if units are independent; rows of one unit need not be",
 }
 
@@ -113,7 +114,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         versions=versions(),
         **_described(prepared),
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=_notes(outcome, inference, prepared.request.family),
+        estimate_notes=_notes(outcome, inference),
         **_residuals(prepared, outcome, inference),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
@@ -189,11 +190,9 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     )
 
 
-def _notes(outcome: Outcome, inference: Inference | None, family: FamilyName) -> tuple[str, ...]:
+def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
     if outcome.limits is not None:
         return (NO_INTERVALS,)
-    if family != "gaussian":
-        return (_LINEAR_ONLY,)
     weighted = outcome.row_map.max_weight is not None
     return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference, weighted=weighted))
 
@@ -207,23 +206,39 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
     )
     if np.isnan(inference.standard_errors()).all():
         return missing
+    when = INTERVALS_ARE_FOR[inference.cov_type].format(WORDS[inference.family].classical)
     what = (
-        f"Intervals are for the population that the rows are a sample of, {INTERVALS_ARE_FOR[inference.cov_type]}. "
-        "They count privacy noise and sampling noise, not what the bounds clip."
+        f"Intervals are for the population that the rows are a sample of, {when}. They count privacy noise and "
+        "sampling noise, not what the bounds clip."
     )
     return (*missing, what, *inference.assumptions)
 
 
 def _quality_notes(inference: Inference, *, weighted: bool) -> tuple[str, ...]:
     """Say how well the fit does as a whole."""
-    found = (("R-squared", r_squared(inference)), ("residual variance", residual_variance(inference)))
+    words = WORDS[inference.family]
+    spread = words.spread[:1].lower() + words.spread[1:]
+    found = ((words.explained, r_squared(inference)), (spread, residual_variance(inference)))
     texts = [
         f"{name} {HIDDEN_WORDS}"
         if limits is None
         else f"{name} {limits[0]:.4g}, 95% interval [{limits[1]:.4g}, {limits[2]:.4g}]"
         for name, limits in found
     ]
-    return (f"Of {'weighted ' * weighted}least squares on these rows: {'; '.join(texts)}.",)
+    what = f"{'weighted ' * weighted}{words.fit}"
+    return (f"Of {what} on these rows: {'; '.join(texts)}.", *_ratio_notes(inference))
+
+
+def _ratio_notes(inference: Inference) -> tuple[str, ...]:
+    """Give odds ratios or rate ratios with their intervals, where the family has them."""
+    word = WORDS[inference.family].ratio
+    rows = ratio_rows(coefficient_rows(inference, 0.05, "population"), inference) if word else ()
+    texts = [
+        f"{row.name} {row.value:.4g} [{row.lower:.4g}, {row.upper:.4g}]"
+        for row in rows
+        if not (row.value is None or row.lower is None or row.upper is None)
+    ]
+    return (f"{str(word).capitalize()}s, with 95% intervals: {'; '.join(texts)}.",) if texts else ()
 
 
 def _advice_on_shortened(share: float) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..algorithms import Algorithm, StagedPlan, algorithm, with_intervals
-from ..algorithms.whitened_inference import InferencePlan
+from ..algorithms import Algorithm, StagedPlan, algorithm, has_intervals
+from ..algorithms.closing_inference import InferencePlan
 from ..constraints import Limits
 from ..data import Bounds, RowMap, RowSource
 from ..data.rows import Arithmetic
@@ -151,7 +151,7 @@ def _arithmetic(request: Request, n_coordinates: int) -> Arithmetic:
 def _options(request: Request, method: Algorithm) -> dict[str, Any]:
     """Return the method's options; standard errors are clustered where rows belong to units."""
     options = dict(request.options or {})
-    if method.name != with_intervals("whitened"):
+    if not has_intervals(method.name):
         return options
     units = request.unit is not None
     found = options.setdefault("cov_type", "cluster" if units else "HC1")

@@ -3,22 +3,26 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms import Fit
 from ..algorithms.clip_level import MOST_UNSEEN, TAIL_BIAS
+from ..algorithms.closing_inference import CLOSING, InferencePlan
+from ..algorithms.generalised_inference import GeneralisedInferencePlan
 from ..algorithms.newton_step import inverse_of, step_noise
-from ..algorithms.whitened_inference import InferencePlan
 from ..data import RowMap
-from .intervals import HIDDEN, REMEDY, UNSURE, Estimate, Inference
+from ..families import FamilyName, Response
+from .intervals import FAR, HIDDEN, REMEDY, UNSURE, Estimate, Inference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _LEAST_EIGENVALUE = 2.5  # of the released X'X over its noise's standard deviation: no intervals below
 _SURE_EIGENVALUE = 4.0  # along directions that an interval may depend on, likewise
 _SURE_OF_ALL = 1.0  # the same in units of the operator norm of the noise
+_MISFIT = 0.3  # standard errors, between gradients at several points, beyond what curvature and noise explain
+_FURTHEST = 0.5  # of linear predictors, between the points of a closing step and its end
 _LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores are taken for no less
 
 TAIL = (
@@ -31,6 +35,8 @@ SQUARES = (
     "counts thin out at least like the third power of their size."
 )
 CLASSICAL_INSTEAD = "The noise hides robust standard errors: these are classical, for errors of equal variance."
+
+MODEL_INSTEAD = "The noise hides robust standard errors: these take the model's probabilities to be true."
 
 
 def infer(
@@ -48,21 +54,22 @@ def infer(
     Where units have several rows, released sums are in multiples of ``rows_per_unit``.
     """
     of = {name: values[trial] for name, values in fit.transcript.items()}
-    d, scale, intercept = plan.n_features, row_map.target_scale**2, row_map.intercept is not None
+    d, intercept, model = plan.n_features, row_map.intercept is not None, _Model.of(plan, row_map)
     matrix, offset = (part[:d] for part in row_map.coefficient_map())
     outer = matrix @ of["metric"]
     inverse, values = inverse_of(of["gram"], float(of["gram_noise"]))
     mapped = outer @ inverse
     used = float(of["used"]) * rows_per_unit
     free = max(used - d, 1.0)
-    sums = _sums_of_squares(plan, of, inverse, intercept=intercept)
+    sums = _sums_of_squares(plan, of, inverse, model, intercept=intercept)
     # As if weights were divided by their mean, so that their unit does not matter.
     typical = float(of["mass"]) / float(of["used"]) if row_map.max_weight is not None else 1.0
-    residual, total = (Estimate(*(scale * rows_per_unit * x / (free * typical) for x in pair)) for pair in sums)
+    unit = model.squares * rows_per_unit / (free * typical)
+    residual, total = (Estimate(*(unit * x for x in pair)) for pair in sums)
     if row_map.max_weight is not None:
         residual = _with_noisy_mean_weight(residual, float(of["mean_noise"]))
     allowance = 0.0 if of["by_range"] else (TAIL_BIAS * float(of["gradient_noise"])) ** 2
-    reasons = _reasons(plan, of, smallest=float(values[0]))
+    reasons = _reasons(plan, of, model, smallest=float(values[0]))
     found = Inference(
         names=tuple(names),
         n_rows=n_rows,
@@ -73,10 +80,10 @@ def infer(
         estimate=matrix @ fit.theta[trial] + offset,
         privacy_covariance=_square(mapped, step_noise(of) + allowance * np.eye(d)),
         sampling_covariance=_square(mapped, _scores(of) * _correction(plan, used, rows_per_unit)),
-        unscaled_covariance=mapped @ outer.T * typical / (scale * rows_per_unit),
+        unscaled_covariance=mapped @ outer.T * typical / (model.variance * rows_per_unit),
         spread=mapped @ mapped.T,
         unsure_spread=_unsure_spread(plan, of, outer),
-        gram_noise=float(of["gram_noise"]) * typical / (scale * rows_per_unit),
+        gram_noise=float(of["gram_noise"]) * typical / (model.variance * rows_per_unit),
         score_noise=float(of["score_noise"]),
         freedom=max(used / rows_per_unit - 1.0, 1.0) if plan.cov_type == "cluster" else free,
         residual_variance=residual,
@@ -84,29 +91,49 @@ def infer(
         assumptions=(TAIL,) if not of["by_range"] else (SQUARES,) if of["lost"] > 0.0 else (),
         reasons=reasons,
         population_reasons=(),
+        family=model.family,
     )
     return _with_reasons(_classical_where_needed(found), rows_per_unit)
 
 
+class _Model(NamedTuple):
+    """The family of a fit, and what its released units stand for in the user's."""
+
+    family: FamilyName
+    squares: float  # a unit of the released sums of squares, or of deviances
+    variance: float  # a unit of squared residuals over one of curvature
+    gained: float  # a unit of what a step gains in the quadratic of gradient and curvature, in released sums
+
+    @classmethod
+    def of(cls, plan: InferencePlan, row_map: RowMap) -> "_Model":
+        if not isinstance(plan, GeneralisedInferencePlan):
+            return cls("gaussian", row_map.target_scale**2, row_map.target_scale**2, 1.0)
+        scale = Response.of(plan.family, row_map.target, row_map.target_centre, row_map.target_scale).scale
+        return cls(plan.family, 1.0, scale, scale)
+
+
 def _sums_of_squares(
-    plan: InferencePlan, of: dict[str, Array], inverse: Array, *, intercept: bool
+    plan: InferencePlan, of: dict[str, Array], inverse: Array, model: _Model, *, intercept: bool
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the residuals' sum of squares at least squares, and that of the targets, with standard deviations.
 
     The first lies below the one at the point by step'X'X step, of which the noise in the released step feigns a trace.
+    Of other families these are the deviances of maximum likelihood and of the base rate.
     """
     step, noise = of["step"], step_noise(of)
     feigned = float(of["gradient_noise"]) ** 2 * float(np.trace(inverse))
-    gained = float(of["gradient"] @ step) - feigned
-    bound = float(of["residual_bound"])
+    gained = model.gained * (float(of["gradient"] @ step) - feigned)
     spread = inverse @ noise
-    variance = (
-        (plan.square_multiplier * bound**2) ** 2
-        + (float(of["lost"]) * bound**2) ** 2
-        + 4.0 * float(step @ noise @ step)
-        + 2.0 * float(np.sum(spread * spread.T))
-    )
-    return (float(of["squares"]) - gained, math.sqrt(max(variance, 0.0))), _target_squares(of, intercept=intercept)
+    variance = model.gained**2 * (4.0 * float(step @ noise @ step) + 2.0 * float(np.sum(spread * spread.T)))
+    if model.family == "gaussian":
+        bound = float(of["residual_bound"])
+        variance += (plan.square_multiplier * bound**2) ** 2 + (float(of["lost"]) * bound**2) ** 2
+        total = _target_squares(of, intercept=intercept)
+    else:
+        stddev = math.sqrt(2.0) * plan.square_multiplier * float(of["deviance_bound"])
+        variance += stddev**2 + (float(of["lost"]) * float(of["deviance_bound"])) ** 2
+        total = float(of["null_squares"]), stddev
+    return (float(of["squares"]) - gained, math.sqrt(max(variance, 0.0))), total
 
 
 def _target_squares(of: dict[str, Array], *, intercept: bool) -> tuple[float, float]:
@@ -159,7 +186,7 @@ def _square(mapped: Array, inner: Array) -> Array:
 
 def _classical_where_needed(found: Inference) -> Inference:
     """Return classical standard errors in place of robust ones where that is asked for, or noise hides the latter."""
-    sigma2, stddev = found.residual_variance
+    sigma2, stddev = found.dispersion
     assert sigma2 is not None
     assert stddev is not None
     classical = replace(
@@ -171,9 +198,11 @@ def _classical_where_needed(found: Inference) -> Inference:
     if found.cov_type == "nonrobust":
         return classical
     shown = [np.isnan(each.standard_errors()).sum() for each in (found, classical)]
-    if found.cov_type == "cluster" or shown[0] <= shown[1]:
+    # Counts vary more than the family says, so that its variances would be no substitute.
+    if found.cov_type == "cluster" or found.family == "poisson" or shown[0] <= shown[1]:
         return found
-    return replace(classical, assumptions=(CLASSICAL_INSTEAD, *found.assumptions))
+    instead = CLASSICAL_INSTEAD if found.family == "gaussian" else MODEL_INSTEAD
+    return replace(classical, assumptions=(instead, *found.assumptions))
 
 
 def _with_reasons(found: Inference, rows_per_unit: int) -> Inference:
@@ -189,7 +218,7 @@ def _with_reasons(found: Inference, rows_per_unit: int) -> Inference:
     return found
 
 
-def _reasons(plan: InferencePlan, of: dict[str, Array], *, smallest: float) -> tuple[str, ...]:
+def _reasons(plan: InferencePlan, of: dict[str, Array], model: _Model, *, smallest: float) -> tuple[str, ...]:
     """Say from released values why what holds in first order would not hold here, for n rows or units."""
     d, n, noise = plan.n_features, float(of["used"]), float(of["gram_noise"])
     unseen = float(of["unseen"]) / n
@@ -201,9 +230,33 @@ def _reasons(plan: InferencePlan, of: dict[str, Array], *, smallest: float) -> t
             f"{UNSURE}: the smallest eigenvalue of the released X'X is {smallest / noise:.2g} "
             f"standard deviations of its noise, and must be {_LEAST_EIGENVALUE:g}"
         )
+    if "misfit" in of and (misfit := _misfit(of, model)) > _MISFIT:
+        reasons.append(
+            f"{FAR}: the last gradients differ by {misfit:.2g} standard errors more than that, and may by {_MISFIT:g}"
+        )
+    if "slope" in of and (moved := _moved(of, n)) > _FURTHEST:
+        reasons.append(
+            f"{FAR}: the closing step changes linear predictors by about {moved:.2g}, and must by at most {_FURTHEST:g}"
+        )
     if unseen > MOST_UNSEEN:
         reasons.append(
             f"{min(unseen, 1.0):.0%} of the rows could be clipped without being seen in the noise, more than "
             f"{MOST_UNSEEN:.0%}"
         )
     return (*reasons[:-1], f"{reasons[-1]}; {REMEDY}") if reasons else ()
+
+
+def _misfit(of: dict[str, Array], model: _Model) -> float:
+    """Return how far the last gradients contradict the curvature, in standard errors of all noise."""
+    scores = of["scores"] if of["score_noise"] > 0.0 else of["gram"] / model.variance
+    sampling = max(float(np.trace(scores)), 0.0) / len(of["step"])
+    return math.sqrt(float(of["misfit"]) / (float(of["gradient_noise"]) ** 2 + sampling))
+
+
+def _moved(of: dict[str, Array], n: float) -> float:
+    """Return about how far the curvature was released from the solution, in linear predictors.
+
+    It is a root mean square over rows. Far away, the curvature is not that of the solution, and neither is its inverse.
+    """
+    way, noise = of["travelled"], float(of["gradient_noise"]) / float(np.median(np.linalg.eigvalsh(of["gram"])))
+    return math.sqrt((float(way @ way) + CLOSING * len(way) * noise**2) / (n * float(of["slope"])))

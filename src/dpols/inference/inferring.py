@@ -17,7 +17,8 @@ from .intervals import UNSURE, Inference, Of, PredictionInterval, Target, warn_o
 from .prediction import Prediction
 from .quality import adjusted_r_squared, degrees_of_freedom, r_squared, residual_variance
 from .restrictions import Restrictions
-from .summary import Summary, coefficient_rows, summarise
+from .rows import coefficient_rows, ratio_rows
+from .summary import Summary, summarise
 from .tables import Table, frame_of
 
 _TIDY = ("estimate", "std_error", "std_error_privacy", "statistic", "p_value", "conf_low", "conf_high")
@@ -110,7 +111,8 @@ class Inferring:
         the target's own units.
         """
         inference, features = self._asked_for(), np.asarray(self._features(X))
-        return Prediction(inference, features, _index(X, len(features)), target)
+        in_units = None if inference.family == "gaussian" else self._in_units
+        return Prediction(inference, features, _index(X, len(features)), target, in_units)
 
     def t_test(self, restrictions: Any, *, target: Target = "population") -> TTest:
         """Test each linear restriction by itself: text such as "age = 2 * hours, income = 0", or a matrix."""
@@ -138,6 +140,14 @@ class Inferring:
         kept = [coefficient.name for coefficient in restricted.privacy_report_.coefficients]
         return nested_test(self._asked_for(), kept, target)
 
+    def _ratios(self, alpha: float, target: Target, name: str) -> Any:
+        """Return exp of each slope with its limits."""
+        inference = self._asked_for()
+        rows = ratio_rows(coefficient_rows(inference, alpha, target), inference)
+        warn_of(inference.why_not(target) or inference.why_empty(target))
+        numbers = np.array([[row.value, row.lower, row.upper] for row in rows], dtype=float)
+        return Table(numbers, [row.name for row in rows], (name, "lower", "upper")).framed()
+
     @property
     def fvalue(self) -> float:
         """The F statistic of all slopes together; nan where the noise hides it."""
@@ -150,7 +160,7 @@ class Inferring:
 
     @property
     def rsquared(self) -> float:
-        """R^2 of least squares on the rows; nan where the noise hides it."""
+        """R^2 of least squares on the rows, of other families the explained share of the deviance; nan where hidden."""
         return _first(r_squared(self._asked_for()))
 
     @property
@@ -160,7 +170,7 @@ class Inferring:
 
     @property
     def scale(self) -> float:
-        """The residual variance; nan where the noise hides it."""
+        """The residual variance, of other families the deviance by degrees of freedom; nan where the noise hides it."""
         return _first(residual_variance(self._asked_for()))
 
     @property
@@ -178,20 +188,30 @@ class Inferring:
         """The number of rows in use less that of coefficients."""
         return degrees_of_freedom(self._asked_for())
 
-    def tidy(self, alpha: float = 0.05, *, target: Target = "population") -> Any:
-        """Return a pandas data frame with a row for each coefficient, in the words of R's broom."""
+    def tidy(self, alpha: float = 0.05, *, target: Target = "population", exponentiate: bool = False) -> Any:
+        """Return a pandas data frame with a row for each coefficient, in the words of R's broom.
+
+        ``exponentiate`` gives exp of the estimates and of their limits: odds ratios or rate ratios.
+        """
         rows = coefficient_rows(self._asked_for(), alpha, target)
         frame = frame_of([row.numbers for row in rows], range(len(rows)), _TIDY)
+        if exponentiate:
+            for name in ("estimate", "conf_low", "conf_high"):
+                frame[name] = np.exp(frame[name].astype(float))
         frame.insert(0, "term", [row.name for row in rows])
         return frame
 
     def glance(self) -> Any:
         """Return a pandas data frame of one row on the fit as a whole, in the words of R's broom."""
         overall, budget = self._overall(), self.privacy_report_.asked
+        linear = self._asked_for().family == "gaussian"
+        quality = (
+            {"r_squared": self.rsquared, "adj_r_squared": self.rsquared_adj, "sigma": float(np.sqrt(self.scale))}
+            if linear
+            else {"deviance_explained": self.rsquared, "deviance": self.scale * self.df_resid}
+        )
         found = {
-            "r_squared": self.rsquared,
-            "adj_r_squared": self.rsquared_adj,
-            "sigma": float(np.sqrt(self.scale)),
+            **quality,
             "statistic": overall.statistic,
             "p_value": overall.pvalue,
             "df": overall.df_num,
@@ -242,6 +262,12 @@ class Inferring:
 
     def _repr_mimebundle_(self, **asked: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def warn_of_missing(self, columns: dict[str, Any]) -> None:
+        """Say why some predictions have no limits, where limits were asked for."""
+        if "lower" in columns and self.inference_ is not None and (empty := int(np.isnan(columns["lower"]).sum())):
+            some = f"{empty} of {len(columns['lower'])} rows: {UNSURE}"
+            warn_of(self.inference_.why_not("population") or (some,))
 
     def _overall(self) -> WaldTest:
         return overall_test(self._asked_for())

@@ -1,6 +1,6 @@
 """Standard errors and intervals around a fit, from released values alone: all of it is post-processing.
 
-The fit is least squares but for noise of known covariance (`algorithms/whitened_inference.py`). That is the error about
+The fit is least squares but for noise of known covariance (`algorithms/closing_inference.py`). That is the error about
 least squares *on these rows*; about the *population* it comes from there is sampling noise besides: robust to unequal
 variances or to rows that belong together, or classical, residual variance times (X'X)^-1. Where released values say
 that this would not hold, there are reasons instead of numbers: of the whole fit, or of the coefficients that depend on
@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
 from ..errors import InferenceWarning, ParameterError
+from ..families import FamilyName, family_of
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,6 +32,7 @@ _LISTED = 8  # names in a reason
 _KNOWN = 1e12  # degrees of freedom of a variance that is known
 REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
 UNSURE = "along some direction the features vary too little against the noise"
+FAR = "the noise moves the fit too far for its curvature"
 HIDDEN = "the noise hides the sampling variance"
 _SEEN = 3.0  # standard deviations by which a variance exceeds 0, else the noise hides it
 _WIDEST = 0.5  # interval of R-squared, beyond which the noise hides it
@@ -78,11 +80,17 @@ class Inference:
     gram_noise: float  # times the form: standard deviation of the noise in unscaled_covariance
     score_noise: float  # times the form: of the noise in a robust sampling_covariance
     freedom: float  # degrees of freedom of a sampling variance without noise
-    residual_variance: Estimate  # of least squares on these rows
+    residual_variance: Estimate  # of least squares on these rows; of other families the deviance by degrees of freedom
     target_variance: Estimate  # about the mean, or about 0 without an intercept, over the same degrees of freedom
     assumptions: tuple[str, ...]  # what intervals rest on, beyond the rows being a sample
     reasons: tuple[str, ...]  # why there are no intervals at all
     population_reasons: tuple[str, ...]  # why there are none for the population
+    family: FamilyName = "gaussian"  # of the outcomes; coefficients are on the scale of its link
+
+    @property
+    def dispersion(self) -> Estimate:
+        """What the classical covariance is in units of: the residual variance, or the variance that a family has."""
+        return self.residual_variance if self.family == "gaussian" else Estimate(1.0, 0.0)
 
     def why_not(self, target: Target = "population") -> tuple[str, ...]:
         """Return why there are no intervals for a target; nothing where there are."""
@@ -185,7 +193,7 @@ class Inference:
         form, variance = _forms(weights, self.spread), _forms(weights, self.sampling_covariance)
         if self.cov_type != "nonrobust":
             return variance, np.square(self.score_noise * form)
-        sigma2, spread = self.residual_variance
+        sigma2, spread = self.dispersion
         assert sigma2 is not None
         assert spread is not None
         unscaled = _forms(weights, self.unscaled_covariance)
@@ -228,6 +236,7 @@ class Inference:
             assumptions=tuple_of(text)(given["assumptions"]),
             reasons=tuple_of(text)(given["reasons"]),
             population_reasons=tuple_of(text)(given["population_reasons"]),
+            family=family_of(text(given["family"])).name,
         )
 
 

@@ -13,7 +13,7 @@ from ..report.residuals import (
     residual_picture,
     shares_of_sizes,
 )
-from .summary import CoefficientRow
+from .rows import CoefficientRow
 from .tables import HIDDEN_WORDS
 
 WHOLE, PRIVACY, INK, MUTED, ZERO = "#a9c4e4", "#2f6db3", "#1c2430", "#6b6b6b", "#b3151b"

@@ -1,11 +1,12 @@
 """Predictions for some rows, with their standard errors and intervals, in the words of statsmodels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..errors import ParameterError
 from .intervals import Inference, PredictionInterval, Target
 from .tables import Table
 
@@ -20,6 +21,7 @@ class Prediction:
     features: Array
     index: Sequence[Any]
     target: Target
+    in_units: Callable[[PredictionInterval], PredictionInterval] | None = None  # of families with a mean function
 
     @property
     def predicted_mean(self) -> Array:
@@ -43,13 +45,19 @@ class Prediction:
 
     def summary_frame(self, alpha: float = 0.05) -> Any:
         """Return predictions with the limits of the mean and of a new observation, a row for each."""
-        mean, observation = self._interval("mean", alpha), self._interval("observation", alpha)
-        columns = ("mean", "mean_se", "mean_ci_lower", "mean_ci_upper", "obs_ci_lower", "obs_ci_upper")
-        numbers = (mean.mean, mean.stderr, mean.lower, mean.upper, observation.lower, observation.upper)
+        mean = self._interval("mean", alpha)
+        columns: tuple[str, ...] = ("mean", "mean_se", "mean_ci_lower", "mean_ci_upper")
+        numbers: tuple[Array, ...] = (mean.mean, mean.stderr, mean.lower, mean.upper)
+        if self.in_units is None:
+            observation = self._interval("observation", alpha)
+            columns, numbers = (*columns, "obs_ci_lower", "obs_ci_upper"), (*numbers, *observation[-2:])
         return Table(np.column_stack(numbers), self.index, columns).framed()
 
     def __repr__(self) -> str:
         return repr(self.summary_frame())
 
     def _interval(self, of: Any, alpha: float = 0.05) -> PredictionInterval:
-        return self.inference.predict_interval(self.features, alpha=alpha, of=of, target=self.target)
+        if self.in_units is not None and of == "observation":
+            raise ParameterError("a single outcome of this family has no normal error: there are limits of means only.")
+        found = self.inference.predict_interval(self.features, alpha=alpha, of=of, target=self.target)
+        return found if self.in_units is None else self.in_units(found)

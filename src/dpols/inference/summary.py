@@ -3,24 +3,24 @@
 Everything shown is a released value, a public number or computed from these.
 """
 
-import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..algorithms import algorithm
 from ..report import PrivacyReport
 from .from_releases import SQUARES, TAIL
 from .hypotheses import TINY, WaldTest, overall_test
 from .intervals import Inference, Target, checked_alpha, on_powers
 from .latex import latex_table
 from .quality import adjusted_r_squared, r_squared, residual_variance
-from .tables import HIDDEN_WORDS, WIDTH, frame_of, number
+from .rows import RATIO_WIDTHS, WIDTHS, CoefficientRow, RatioRow, coefficient_rows, ratio_rows
+from .tables import HIDDEN_WORDS, WIDTH, frame_of
+from .words import WORDS, Words
 
-TITLE = "Private least squares"
-_WIDTHS = (10, 9, 9, 9, 7, 10, 10)  # of the columns of numbers, which leave 16 for names
 _ERRORS = {
     "HC1": "privacy noise and sampling noise; robust (HC1)",
     "nonrobust": "privacy noise and sampling noise; classical (nonrobust)",
@@ -28,62 +28,30 @@ _ERRORS = {
 }
 _IF = {
     "HC1": "if rows are independent; variances may differ",
-    "nonrobust": "if rows are independent and errors have the same variance everywhere",
+    "nonrobust": "if rows are independent and {}",
     "cluster": "if units are independent; rows of one unit need not be",
 }
 _FOR_DATA = (
-    "Intervals of coefficients are for least squares on these very rows: they hold privacy noise only, and no "
-    "sampling noise."
+    "Intervals of coefficients are for {} on these very rows: they hold privacy noise only, and no sampling noise."
 )
 _BOUNDED = (
-    "Those of R-squared and of the residual variance are for these very rows. All are about rows clipped to the "
-    "declared bounds: intervals do not account for values clipped at the bounds."
+    "Those of {} are for these very rows. All are about rows clipped to the declared bounds: intervals do not account "
+    "for values clipped at the bounds."
 )
 _ASSUMED = {
     "HC1": "rows are independent",
-    "nonrobust": "rows are independent, and errors have the same variance everywhere",
+    "nonrobust": "rows are independent, and {}",
     "cluster": "units are independent",
 }
 _RARE = "rows with large effects thin out (see below)"
 _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."
 )
+_RATIOS = "{0}: exp(coef), by which one unit of a feature multiplies; its limits are exp of those of coef."
 _NOT_ASKED = (
     "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
     "pays for them."
 )
-
-
-@dataclass(frozen=True)
-class CoefficientRow:
-    """One line of a summary; None where the releases do not say."""
-
-    name: str
-    value: float
-    stderr: float | None
-    privacy_stderr: float | None
-    t_value: float | None
-    p_value: float | None
-    lower: float | None
-    upper: float | None
-    hidden: bool = field(default=False, kw_only=True)  # by the noise, while others have intervals
-
-    @property
-    def numbers(self) -> tuple[float | None, ...]:
-        """Everything but the name, in the order of the columns; nothing where the noise hides it."""
-        found = (self.value, self.stderr, self.privacy_stderr, self.t_value, self.p_value, self.lower, self.upper)
-        return (None,) * len(found) if self.hidden else found
-
-    def cells(self) -> tuple[str, ...]:
-        """Return name and numbers as text, or the name and words."""
-        if self.hidden:
-            return self.name, HIDDEN_WORDS
-        texts = [number(value, width) for value, width in zip(self.numbers, _WIDTHS, strict=True)]
-        if self.p_value is not None:
-            texts[4] = f"{self.p_value:.3f}"
-        if self.t_value is not None and abs(self.t_value) < 1e4:
-            texts[3] = f"{self.t_value:.2f}"
-        return self.name, *texts
 
 
 @dataclass(frozen=True)
@@ -97,6 +65,9 @@ class Summary:
     alarm: str | None
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
+    title: str
+    ratio: str | None = None  # what the ratios are
+    ratios: tuple[RatioRow, ...] = ()
 
     def __repr__(self) -> str:
         return self.as_text()
@@ -115,26 +86,44 @@ class Summary:
         low = 0.5 * self.alpha
         return ("coef", "std err", "privacy", "t", "P>|t|", f"[{low:.4g}", f"{1.0 - low:.4g}]")
 
+    @property
+    def ratio_columns(self) -> tuple[str, ...]:
+        """Headings of the ratios."""
+        return (str(self.ratio), *self.columns[-2:])
+
     def as_text(self) -> str:
         """Return text of at most 80 columns."""
-        lines = [TITLE.center(WIDTH).rstrip(), "=" * WIDTH]
+        lines = [self.title.center(WIDTH).rstrip(), "=" * WIDTH]
         if self.warning is not None:
             lines += textwrap.wrap(self.warning, WIDTH)
         wide = max(len(name) for name, _ in self.facts) + 2
         for name, fact in self.facts:
             lines += textwrap.wrap(fact, WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
         lines += ["-" * WIDTH, _line("", self.columns), "-" * WIDTH]
-        room = WIDTH - sum(_WIDTHS)
+        room = WIDTH - sum(WIDTHS)
         for row in self.rows:
             name, *cells = row.cells()
             if len(name) >= room:  # on lines of its own: cut names could not be told apart
                 lines += textwrap.wrap(name, WIDTH)
                 name = ""
             lines.append(f"{name:<{room}}  {HIDDEN_WORDS}" if row.hidden else _line(name, cells))
+        if self.ratios:
+            lines += ["-" * WIDTH, *self._text_of_ratios()]
         lines.append("=" * WIDTH)
         for note in self.notes:
             lines += textwrap.wrap(note, WIDTH)
         return "\n".join(lines)
+
+    def _text_of_ratios(self) -> list[str]:
+        room = WIDTH - sum(WIDTHS)
+        lines = [_line("", self.ratio_columns, RATIO_WIDTHS)]
+        for row in self.ratios:
+            name, *cells = row.cells()
+            if len(name) >= room:
+                lines += textwrap.wrap(name, WIDTH)
+                name = ""
+            lines.append(f"{name:<{room}}  {HIDDEN_WORDS}" if row.value is None else _line(name, cells, RATIO_WIDTHS))
+        return lines
 
     def as_html(self) -> str:
         """Return a part of an HTML page, such as a notebook shows, readable on a phone as well."""
@@ -148,13 +137,27 @@ class Summary:
         """Return the table of coefficients in LaTeX, with what else is known of the fit below it."""
         facts = [f"{name}: {fact}." for name, fact in self.facts]
         notes = [*filter(None, (self.alarm, *self.cautions)), " ".join(facts), *self.notes]
-        return latex_table(("", *self.columns), [[row.cells() for row in self.rows]], notes)
+        blocks = [[row.cells() for row in self.rows]]
+        if self.ratios:
+            padding = ("",) * (len(self.columns) - len(self.ratio_columns))
+            heading = ("", *self.ratio_columns, *padding)
+            blocks.append([heading, *((*row.cells(), *padding) for row in self.ratios)])
+        return latex_table(("", *self.columns), blocks, notes)
 
     def _render(self, template: str) -> str:
         from ..pages import render
 
         rows = [row.cells() for row in self.rows]
-        return render(template, summary=self, title=TITLE, headings=("", *self.columns), rows=rows)
+        ratios = [row.cells() for row in self.ratios]
+        return render(
+            template,
+            summary=self,
+            title=self.title,
+            headings=("", *self.columns),
+            rows=rows,
+            ratio_headings=("", *self.ratio_columns),
+            ratios=ratios,
+        )
 
     def to_frame(self) -> Any:
         """Return the coefficients as a pandas data frame with a row for each; nan where the releases do not say."""
@@ -166,6 +169,7 @@ class Summary:
             "alpha": self.alpha,
             "target": self.target,
             "coefficients": [dict(vars(row)) for row in self.rows],
+            **({self.ratio.replace(" ", "_") + "s": [dict(vars(row)) for row in self.ratios]} if self.ratio else {}),
             "facts": dict(self.facts),
             "warning": self.warning,
             "notes": list(self.notes),
@@ -177,6 +181,8 @@ def summarise(
 ) -> Summary:
     """Put together what is known of a fit; where there are no intervals, say why instead."""
     checked_alpha(alpha)
+    words = WORDS[algorithm(report.method).family]
+    ratios: tuple[RatioRow, ...] = ()
     facts = [*report.described, *_facts_of_the_fit(report, inference)]
     if inference is None or inference.why_not(target):
         rows = tuple(
@@ -188,38 +194,25 @@ def summarise(
         )
     else:
         rows = coefficient_rows(inference, alpha, target)
+        ratios = ratio_rows(rows, inference) if words.ratio else ()
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
         empty += on_powers(inference.names, inference.why_empty(target))
         count = sum(row.p_value is not None for row in rows)
         notes = (
             *empty,
             _COLUMNS,
-            _intervals_are_for(inference, target),
+            *((_RATIOS.format(words.ratio),) if words.ratio else ()),
+            _intervals_are_for(inference, target, words),
             *inference.assumptions,
-            _BOUNDED,
+            _BOUNDED.format(f"{words.explained} and {words.spread}"),
             *_looked_at(count, overall_test(inference, target)),
         )
     if inference is not None:
-        facts += _statistics(inference, alpha, target)
+        facts += _statistics(inference, alpha, target, words)
     notes = (*notes, *(f"Advice: {item}" for item in report.advice))
-    return Summary(alpha, target, rows, tuple(facts), report.alarm, report.cautions, notes)
-
-
-def coefficient_rows(inference: Inference, alpha: float, target: Target) -> tuple[CoefficientRow, ...]:
-    """Return what is known of each coefficient."""
-    errors = inference.standard_errors(target)
-    columns = (
-        errors,
-        inference.standard_errors("data"),
-        inference.estimate / errors,
-        inference.p_values(target),
-        *inference.conf_int(alpha, target=target).T,
+    return Summary(
+        alpha, target, rows, tuple(facts), report.alarm, report.cautions, notes, words.title, words.ratio, ratios
     )
-    known = (
-        CoefficientRow(name, float(value), *(None if math.isnan(n) else float(n) for n in numbers))
-        for name, value, *numbers in zip(inference.names, inference.estimate, *columns, strict=True)
-    )
-    return tuple(replace(row, hidden=hides) for row, hides in zip(known, np.isnan(errors).tolist(), strict=True))
 
 
 def _no_intervals(report: PrivacyReport, inference: Inference | None, target: Target) -> Sequence[str]:
@@ -251,18 +244,22 @@ def _used(inference: Inference) -> str:
     return f", of which about {inference.rows_used:,.0f} are used ({noise})"
 
 
-def _statistics(inference: Inference, alpha: float, target: Target) -> list[tuple[str, str]]:
+def _statistics(inference: Inference, alpha: float, target: Target, words: Words) -> list[tuple[str, str]]:
     """Return what the releases say of the fit as a whole."""
     hidden = np.isnan(inference.standard_errors(target)).all()
     why = inference.why_not(target)
     absent = HIDDEN_WORDS if not why or any("noise" in reason for reason in why) else "none; the reason is below"
     return [
         ("Std errors", absent if hidden else _errors(inference, target)),
-        *([] if hidden else [("Assumed", _assumed(inference, target))]),
-        ("R-squared", _fact(r_squared(inference, alpha), alpha)),
-        ("Adj. R-squared", _fact(adjusted_r_squared(inference, alpha), alpha)),
+        *([] if hidden else [("Assumed", _assumed(inference, target, words))]),
+        (words.explained, _fact(r_squared(inference, alpha), alpha)),
+        *(
+            [("Adj. R-squared", _fact(adjusted_r_squared(inference, alpha), alpha))]
+            if inference.family == "gaussian"
+            else []
+        ),
         ("F-statistic", _overall(overall_test(inference, target), absent)),
-        ("Residual variance", _fact(residual_variance(inference, alpha), alpha)),
+        (words.spread, _fact(residual_variance(inference, alpha), alpha)),
     ]
 
 
@@ -290,18 +287,19 @@ def _errors(inference: Inference, target: Target) -> str:
     return "privacy noise only" if target == "data" else _ERRORS[inference.cov_type]
 
 
-def _assumed(inference: Inference, target: Target) -> str:
-    parts = [_ASSUMED[inference.cov_type]] if target == "population" else []
+def _assumed(inference: Inference, target: Target, words: Words) -> str:
+    parts = [_ASSUMED[inference.cov_type].format(words.classical)] if target == "population" else []
     rare = [_RARE] if {TAIL, SQUARES} & set(inference.assumptions) else []
     return "; ".join([*parts, *rare]) or "nothing"
 
 
-def _intervals_are_for(inference: Inference, target: Target) -> str:
+def _intervals_are_for(inference: Inference, target: Target, words: Words) -> str:
     if target == "data":
-        return _FOR_DATA
+        return _FOR_DATA.format(words.fit)
+    when = _IF[inference.cov_type].format(words.classical)
     return (
-        f"Intervals of coefficients are for the population that the rows are a sample of, {_IF[inference.cov_type]}. "
-        "They hold privacy noise and sampling noise."
+        f"Intervals of coefficients are for the population that the rows are a sample of, {when}. They hold privacy "
+        "noise and sampling noise."
     )
 
 
@@ -312,7 +310,7 @@ def _fact(found: tuple[float, float, float] | None, alpha: float) -> str:
     return f"{value:.4g}, {100.0 * (1.0 - alpha):.4g}% interval [{low:.4g}, {high:.4g}]"
 
 
-def _line(name: str, cells: Sequence[str]) -> str:
+def _line(name: str, cells: Sequence[str], widths: Sequence[int] = WIDTHS) -> str:
     """Return a name and numbers under their headings."""
-    numbers = "".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return f"{name:<{WIDTH - sum(_WIDTHS)}}{numbers}".rstrip()
+    numbers = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+    return f"{name:<{WIDTH - sum(WIDTHS)}}{numbers}".rstrip()

@@ -10,10 +10,11 @@ from .inferring import Inferring
 from .intervals import Target
 from .latex import latex_table
 from .quality import Limits, adjusted_r_squared, r_squared
-from .summary import CoefficientRow, summarise
+from .rows import CoefficientRow
+from .summary import summarise
 from .tables import HIDDEN_WORDS, WIDTH, number
 
-TITLE = "Private least squares, several fits"
+TITLE = "Private regression, several fits"
 _NAME, _MODEL = 20, 15  # columns of text: for names, and for each model
 _STARS = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 _TWO_LINES = {HIDDEN_WORDS: ("hidden by", "the noise")}
@@ -87,7 +88,7 @@ def summary_col(
 
     Parameters
     ----------
-    models : sequence of fitted PrivateLinearRegression
+    models : sequence of fitted estimators
         Fits with ``inference=True`` have standard errors.
     names : sequence of str, optional
         Headings of the columns; by default the dependent variables, numbered.
@@ -97,7 +98,7 @@ def summary_col(
         What standard errors are about.
     """
     if isinstance(models, Inferring) or not models or not all(isinstance(model, Inferring) for model in models):
-        raise ParameterError("models must be a list of fitted linear models, such as [small, large].")
+        raise ParameterError("models must be a list of fitted models, such as [small, large].")
     shown = [summarise(model.privacy_report_, model.inference_, target=target) for model in _fitted(models)]
     if names is not None and (isinstance(names, str) or len(names) != len(models)):
         raise ParameterError(f"names={names!r} must be a heading for each of the {len(models)} models.")
