@@ -12,16 +12,21 @@ from dpols.cli.console import out as console
 from dpols.cli.console import print_table
 from dpols.cli.output import check_output, write_text
 
-_RUNS, _QUICK_RUNS = 4000, 300
+_RUNS, _FAMILY_RUNS, _QUICK_RUNS = 4000, 1000, 300
 
 
 def coverage(
     quick: Annotated[bool, typer.Option("--quick", help="A few cells with few runs; takes seconds.")] = False,
+    families: Annotated[
+        bool, typer.Option("--families", help="Logistic and Poisson regression in place of least squares.")
+    ] = False,
     json: given.Json = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")
     ] = None,
-    runs: Annotated[int | None, typer.Option(min=2, help="Runs in each cell: 4000, or 300 with --quick.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=2, help="Runs in each cell: 4000, 1000 with --families, or 300 with --quick.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")] = 0,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the simulation.")] = None,
     minutes: Annotated[
@@ -30,18 +35,22 @@ def coverage(
 ) -> None:
     """Simulate fits on fresh data and count how often 95% intervals cover the truth. Exits with 1 where they do not.
 
-    Population: of coefficients, for the truth. Data: of coefficients, for least squares on the rows.
+    Population: of coefficients, for the truth. Data: of coefficients, for the non-private fit to the rows. R^2 and
+    variance are, with --families, the explained share of the deviance and the deviance by degrees of freedom.
     """
     from dpols.data.threads import worker_count
 
-    from ..coverage import SEED, evaluate, markdown, quick_groups, standard_groups, to_dict
+    from ..coverage import SEED, evaluate, family_groups, markdown, quick_groups, standard_groups, to_dict
 
     journal = None
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         check_output(out / "coverage.json")
         journal = out / "journal.jsonl"
-    groups = quick_groups(runs or _QUICK_RUNS) if quick else standard_groups(runs or _RUNS)
+    if quick:
+        groups = quick_groups(runs or _QUICK_RUNS)
+    else:
+        groups = family_groups(runs or _FAMILY_RUNS) if families else standard_groups(runs or _RUNS)
     total = sum(group.cost * group.runs for group in groups)
     with counting(round(total)) as (name, advance):
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpols.algorithms import Algorithm, algorithm
-from dpols.algorithms.whitened_inference import InferencePlan
+from dpols.algorithms import Algorithm, algorithm, with_intervals
+from dpols.algorithms.closing_inference import InferencePlan
 from dpols.data import ArraySource, BoundedRows, Bounds, RowMap
 from dpols.data.source import Total
 from dpols.data.threads import one_blas_thread
@@ -19,12 +19,14 @@ from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
 
 from .designs import DESIGNS as MADE_UP
-from .designs import OLD, PEOPLE, Design, Sampled
+from .designs import FAMILY_DESIGNS, OLD, PEOPLE, Design, Sampled
+from .likelihood import maximum_likelihood
 from .populations import TABLES, TablePopulation
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ALPHA = 0.05
+METHODS = {"gaussian": "whitened", "binomial": "logistic", "poisson": "poisson"}
 _QUANTILE = 1.959963984540054
 BATCHES = 40  # of a group, so that a run that is stopped has about as much of each
 COMPARED = 50  # runs of a group that are fitted without inference, too
@@ -129,6 +131,15 @@ def standard_groups(runs: int = 4000) -> list[Group]:
     return groups
 
 
+def family_groups(runs: int = 1000) -> list[Group]:
+    """Return what is simulated of logistic and Poisson regression."""
+    groups = []
+    for name in (design.name for design in FAMILY_DESIGNS):
+        groups += [Group(name, 2_000, 3, (3.0,), runs), Group(name, 10_000, 3, (1.0, 3.0), runs)]
+    groups += [Group("logistic", 20_000, 10, (1.0,), runs), Group("Poisson", 20_000, 10, (1.0,), runs)]
+    return groups
+
+
 def quick_groups(runs: int = 300) -> list[Group]:
     """Return a selection that takes seconds."""
     return [
@@ -136,6 +147,8 @@ def quick_groups(runs: int = 300) -> list[Group]:
         Group("ill conditioned, skewed errors", 5_000, 2, (10.0,), runs),
         Group("well conditioned, normal errors", 5_000, 5, (3.0,), runs),
         Group("units of 5 rows", 5_000, 2, (10.0,), runs),
+        Group("logistic", 5_000, 2, (3.0,), runs),
+        Group("Poisson, overdispersed, skewed features", 5_000, 2, (10.0,), runs),
     ]
 
 
@@ -179,10 +192,15 @@ class _Truth:
         X, y = sampled.features[kept], sampled.target[kept]
         n, d = len(X), X.shape[1] + 1
         joined = np.column_stack((X, np.ones(n)))
-        inverse = np.linalg.inv(joined.T @ joined)
-        solution = inverse @ (joined.T @ y)
-        residuals = y - joined @ solution
-        scores, correction = joined * residuals[:, None], n / (n - d)
+        if design.family == "gaussian":
+            inverse = np.linalg.inv(joined.T @ joined)
+            solution = inverse @ (joined.T @ y)
+            residuals = y - joined @ solution
+            scores, squares, total = joined * residuals[:, None], float(residuals @ residuals), y - y.mean()
+            null = float(total @ total)
+        else:
+            solution, inverse, scores, squares, null = maximum_likelihood(joined, y, design.family)
+        correction = n / (n - d)
         if sampled.units is not None:
             units = sampled.units[kept]
             scores = np.stack([np.bincount(units, weights=column) for column in scores.T], axis=1)
@@ -192,8 +210,8 @@ class _Truth:
             population=design.coefficients(d - 1),
             least_squares=solution,
             stderr=np.sqrt(np.diag(covariance)),
-            residual_variance=float(residuals @ residuals) / (n - d),
-            r_squared=1.0 - float(residuals @ residuals) / float(np.sum((y - y.mean()) ** 2)),
+            residual_variance=squares / (n - d),
+            r_squared=1.0 - squares / null,
             new_row=new.features[:1],
             new_target=float(new.target[0]),
         )
@@ -225,14 +243,16 @@ def _count(cell: Cell, inference: Inference, truth: _Truth) -> None:
     cell.width_over_nonprivate += float(np.sum(half / truth.stderr[there]))
     mean = float(truth.new_row[0] @ truth.population[:-1] + truth.population[-1])
     _count_prediction(cell, "means", inference.predict_interval(truth.new_row, alpha=ALPHA, of="mean"), mean)
-    _count_prediction(cell, "observations", inference.predict_interval(truth.new_row, alpha=ALPHA), truth.new_target)
+    if inference.family == "gaussian":
+        new = inference.predict_interval(truth.new_row, alpha=ALPHA)
+        _count_prediction(cell, "observations", new, truth.new_target)
 
 
 def _compare(
     cell: Cell, group: Group, epsilon: float, rows: BoundedRows, theta: Array, bits: Any, truth: _Truth
 ) -> None:
     """Add the errors of slopes with inference and of the fit without it, in non-private standard errors."""
-    plain = algorithm("whitened")
+    plain = algorithm(METHODS[DESIGNS[group.design].family])
     plan = plain.plan(_budget(group, epsilon), n_rows=_n_units(group), n_features=group.n_features + 1)
     without = plain.run(rows, plan, [bits]).theta[0]
     matrix, offset = rows.row_map.coefficient_map()
@@ -264,7 +284,7 @@ def _rows(design: Design | TablePopulation, sampled: Sampled) -> BoundedRows:
     source: Any = _OneBlock(sampled.features, sampled.target)
     if sampled.units is not None:
         source = source_of_units(source, sampled.units, max_rows=design.rows_per_unit, bad_rows="raise")
-    row_map = _row_map(sampled.features.shape[1], design.target)
+    row_map = _row_map(sampled.features.shape[1], design.target, linked=design.family != "gaussian")
     bad_rows = "zero" if design.missing else "raise"
     return BoundedRows(source, row_map, bad_rows, "float", design.rows_per_unit)  # type: ignore[arg-type]
 
@@ -276,7 +296,8 @@ def _inferred(group: Group, plan: InferencePlan, rows: BoundedRows, fit: Any) ->
 
 @lru_cache(maxsize=64)
 def _plans(group: Group, epsilon: float) -> tuple[Algorithm, InferencePlan]:
-    method, design = algorithm("whitened-inference"), DESIGNS[group.design]
+    design = DESIGNS[group.design]
+    method = algorithm(with_intervals(METHODS[design.family]))
     options: dict[str, Any] = {"cov_type": "cluster" if design.rows_per_unit > 1 else "HC1", **design.options}
     n, d = _n_units(group), group.n_features + 1
     return method, method.plan(_budget(group, epsilon), n_rows=n, n_features=d, **options)
@@ -291,9 +312,9 @@ def _budget(group: Group, epsilon: float) -> PrivacyBudget:
 
 
 @lru_cache(maxsize=16)
-def _row_map(d: int, target: tuple[float, float]) -> RowMap:
+def _row_map(d: int, target: tuple[float, float], *, linked: bool) -> RowMap:
     bounds = Bounds(features=[(-1.0, 1.0)] * d, target=target)
-    return bounds.row_map(n_features=d, columns=None, fit_intercept=True)
+    return replace(bounds.row_map(n_features=d, columns=None, fit_intercept=True), linked=linked)
 
 
 class _OneBlock(ArraySource):

@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpols.families import FamilyName
+
+from .likelihood import maximum_likelihood
+
 Array = np.ndarray[Any, np.dtype[Any]]
 Draw = Callable[[Array, Array, np.random.Generator], Array]  # features and their mean target to targets
 
@@ -44,6 +48,9 @@ class Design:
     options: dict[str, Any] = field(default_factory=dict)  # of the fit
     judged: bool = True  # whether intervals claim to cover: not where what they assume is known to fail
     equal_variances: bool = True  # and independent rows: whether classical intervals would cover
+    family: FamilyName = "gaussian"  # the mean target is that of a family at a linear predictor
+    intercept: float = _INTERCEPT
+    features: Callable[[Array], Array] | None = None  # makes them of uniform ones
 
     def coefficients(self, d: int) -> Array:
         """Return slopes and then the intercept."""
@@ -53,7 +60,7 @@ class Design:
         """Return slopes and intercept of the mean that targets are drawn about."""
         signs = np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
         return np.append(
-            signs * (2.0 * self.slope / d if self.ill_conditioned else self.slope / math.sqrt(d)), _INTERCEPT
+            signs * (2.0 * self.slope / d if self.ill_conditioned else self.slope / math.sqrt(d)), self.intercept
         )
 
     def sample(self, n: int, d: int, rng: np.random.Generator) -> Sampled:
@@ -66,10 +73,13 @@ class Design:
         if self.ill_conditioned:
             X *= 1.0 - _COMMON
             X += _COMMON * rng.uniform(-1.0, 1.0, (n, 1))
-        truth = self.linear(d)
-        y = self.draw(X, X @ truth[:-1] + truth[-1], rng)
-        if units is not None:
-            y += 0.06 * rng.standard_normal(n)[units]
+        if self.features is not None:
+            X = self.features(X)
+        truth, shared = self.linear(d), np.zeros(n) if units is None else rng.standard_normal(n)[units]
+        if self.family == "gaussian":
+            y = self.draw(X, X @ truth[:-1] + truth[-1], rng) + 0.06 * shared
+        else:
+            y = self.draw(X, X @ truth[:-1] + truth[-1] + 0.7 * shared, rng)
         y = np.clip(y, *self.target)
         if self.missing:
             X[rng.random(n) < self.missing, 0] = np.nan
@@ -78,6 +88,9 @@ class Design:
 
 @lru_cache(maxsize=64)
 def _of_a_large_sample(name: str, d: int) -> Array:
+    if (family := DESIGNS[name].family) != "gaussian":
+        X, y, _ = DESIGNS[name].sample(_PARTS * _LARGE, d, np.random.default_rng([7, d]))
+        return maximum_likelihood(np.column_stack((X, np.ones(len(X)))), y, family).solution
     gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
     for part in range(_PARTS):
         X, y, _ = DESIGNS[name].sample(_LARGE, d, np.random.default_rng([7, part, d]))
@@ -143,6 +156,26 @@ def _clipped(X: Array, mean: Array, rng: np.random.Generator) -> Array:
     return np.asarray(mean + 0.25 * rng.standard_normal(len(mean)))
 
 
+def _bernoulli(X: Array, predictor: Array, rng: np.random.Generator) -> Array:
+    return (rng.random(len(predictor)) < 1.0 / (1.0 + np.exp(-predictor))).astype(np.float64)
+
+
+def _poisson(X: Array, predictor: Array, rng: np.random.Generator) -> Array:
+    return rng.poisson(np.exp(predictor)).astype(np.float64)
+
+
+def _overdispersed(X: Array, predictor: Array, rng: np.random.Generator) -> Array:
+    return rng.poisson(np.exp(predictor) * rng.gamma(1.0, 1.0, len(predictor))).astype(np.float64)
+
+
+def _skewed_features(X: Array) -> Array:
+    return np.asarray(2.0 * (0.5 * (X + 1.0)) ** 6 - 1.0)
+
+
+def _rare_dummy(X: Array) -> Array:
+    return np.column_stack((np.where(X[:, 0] > 0.94, 1.0, -1.0), X[:, 1:]))  # 3%
+
+
 _UNIT: dict[str, Any] = {"target": (0.0, 1.0), "exact": False, "equal_variances": False}
 _BY_RANGE: dict[str, Any] = {"options": {"clip": "range"}}
 OLD = (
@@ -168,4 +201,19 @@ PEOPLE = (
     Design("units of 5 rows", _normal, rows_per_unit=5, equal_variances=False),
     Design("units of 20 rows", _normal, rows_per_unit=20, equal_variances=False),
 )
-DESIGNS = {design.name: design for design in (*OLD, *PEOPLE)}
+_YES_NO: dict[str, Any] = {"family": "binomial", "target": (0.0, 1.0), "slope": 1.5, "intercept": -0.4}
+_COUNT: dict[str, Any] = {"family": "poisson", "target": (0.0, 60.0), "slope": 0.8, "intercept": 1.0}
+_CLUSTERS: dict[str, Any] = {"rows_per_unit": 5, "exact": False, "equal_variances": False}
+FAMILY_DESIGNS = (
+    Design("logistic", _bernoulli, **_YES_NO),
+    Design("logistic, one yes in 30", _bernoulli, **{**_YES_NO, "intercept": -3.8}),
+    Design("logistic, skewed features", _bernoulli, **_YES_NO, features=_skewed_features),
+    Design("logistic, a dummy at 3%", _bernoulli, **_YES_NO, features=_rare_dummy),
+    Design("logistic, units of 5 rows", _bernoulli, **_YES_NO, **_CLUSTERS),
+    Design("Poisson", _poisson, **_COUNT),
+    Design("Poisson, one event in 20 rows", _poisson, **{**_COUNT, "intercept": -3.2, "target": (0.0, 10.0)}),
+    Design("Poisson, overdispersed, skewed features", _overdispersed, **_COUNT, features=_skewed_features),
+    Design("Poisson, overdispersed, a dummy at 3%", _overdispersed, **_COUNT, features=_rare_dummy),
+    Design("Poisson, units of 5 rows", _poisson, **_COUNT, **_CLUSTERS),
+)
+DESIGNS = {design.name: design for design in (*OLD, *PEOPLE, *FAMILY_DESIGNS)}

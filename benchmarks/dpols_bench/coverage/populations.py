@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dpols.families import FamilyName
+
 from ..tables.rows import load
 from .designs import Array, Sampled
 
@@ -24,6 +26,7 @@ class TablePopulation:
     judged: bool = True
     ill_conditioned: bool = False
     equal_variances: bool = False
+    family: FamilyName = "gaussian"
 
     def coefficients(self, d: int) -> Array:
         """Return slopes and then the intercept of least squares on the whole table."""
