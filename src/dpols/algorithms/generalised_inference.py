@@ -325,15 +325,16 @@ def _last_gradients(
             far = np.square(path.gradients[-1] / stddev[:, None]).sum(axis=1) > d + _FAR * math.sqrt(2.0 * d)
         weights = np.array([np.where(far & (count > 1), 0.0, one), *[one] * (count - 1)])
         point, gradient = (
-            np.einsum("st,std->td", weights / weights.sum(axis=0), np.array(each[-count:]))
+            ((weights / weights.sum(axis=0))[:, :, None] * np.array(each[-count:])).sum(axis=0)
             for each in (path.points, path.gradients)
         )
         # What all points with their Newton steps say together has less noise than the last of them.
         path.point = path.near(path.points[-count], point + newton_step(gram, gram_noise, gradient))
-    points, gradients = (np.array(each[-CLOSING:]) for each in (path.points, path.gradients))
-    rest = gradients - gradient + np.einsum("tij,stj->sti", gram, points - point)
+    last = zip(path.points[-CLOSING:], path.gradients[-CLOSING:], weights, strict=True)
+    # One by one, so that trials of a batch add up in the same order as a single one.
+    rest = [(weight, g - gradient + np.einsum("tij,tj->ti", gram, p - point)) for p, g, weight in last]
     freedom = (weights.sum(axis=0) - 1.0) * d
-    squares = np.einsum("st,sti,sti->t", weights, rest, rest)
+    squares = np.sum([weight * np.square(each).sum(axis=1) for weight, each in rest], axis=0)
     explained = np.square(stddev) * (freedom + _FAR * np.sqrt(2.0 * freedom))
     misfit = np.maximum(squares - explained, 0.0) / freedom
     return _Closing(point, gradient, stddev / np.sqrt(weights.sum(axis=0)), path.points[-CLOSING], misfit)

@@ -86,7 +86,7 @@ class GeneralisedPath(Path):
             point + self._within_reach(gradient / self.careful[:, None])
             for point, gradient in zip(self.points[start:], self.gradients[start:], strict=True)
         ]
-        self.point = np.einsum("s,std->td", weights / weights.sum(), np.array(led))
+        self.point = ((weights / weights.sum())[:, None, None] * np.array(led)).sum(axis=0)
 
     def near(self, start: Array, end: Array) -> Array:
         """Return the end of a way, or a point on it, beyond which linear predictors would change by too much."""

@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..algorithms.closing_inference import InferencePlan, plan
+from ..algorithms.closing_inference import InferencePlan
 from ..algorithms.options import PlannedFor
+from ..algorithms.whitened_inference import plan
 from ..errors import CalibrationError
 from ..privacy import PrivacyBudget
 
