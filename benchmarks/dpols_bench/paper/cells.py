@@ -11,7 +11,7 @@ import numpy as np
 from dpols.algorithms import ALGORITHMS
 from dpols.data import ArraySource, BoundedRows, Bounds, Total
 from dpols.data.source import Kernel
-from dpols.data.threads import one_blas_thread
+from dpols.data.threads import map_blocks, one_blas_thread
 from dpols.linalg import solve_symmetric
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
@@ -29,6 +29,7 @@ Arithmetic = Literal["float", "exact"]
 CLIPPING_TRIALS = 100
 # So are predictions clipped to the target's range, which need products with all rows.
 IN_RANGE_TRIALS = 200
+_BLOCK = 8192  # rows whose residuals are held at once
 
 
 @dataclass(frozen=True)
@@ -197,9 +198,9 @@ def clipped_iterations(on: Problem, plan: Any, transcript: dict[str, Array], tri
 
 
 def _largest_residual(data: Prepared, theta: Array) -> Array:
-    largest = np.zeros(len(theta))
-    for start in range(0, len(data.target), 8192):
-        block = slice(start, start + 8192)
+    def in_block(block: slice) -> Array:
         residuals = data.target[block, None] - data.features[block] @ theta.T
-        np.maximum(largest, np.abs(residuals, out=residuals).max(axis=0), out=largest)
-    return largest
+        return np.asarray(np.abs(residuals, out=residuals).max(axis=0))
+
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(data.target), _BLOCK)]
+    return np.asarray(np.max(list(map_blocks(in_block, blocks)), axis=0))
