@@ -46,7 +46,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
     arithmetic : "auto", "exact" or "float", default="auto"
         Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds of
         the program that runs. "float": faster for many features, private in the real-number model only. "auto": exact
-        up to 128 coefficients where the method has an exact form, else float with a warning.
+        up to 400 coefficients, or 128 for methods other than the default, else float with a warning.
     accounting : "exact" or "paper", default="exact"
         How the noise is calibrated: jointly and exactly, or as published.
     neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"

@@ -188,13 +188,20 @@ def test_a_run_that_costs_more_than_was_asked_returns_nothing(monkeypatch):
     assert isinstance(caught.value, ValueError)
 
 
-def test_many_coefficients_fall_back_to_floating_point_with_a_warning():
-    X = np.random.default_rng(0).uniform(-0.01, 0.01, (300, 130))
-    model = PrivateLinearRegression(1.0, 1e-6, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False)
-    with pytest.warns(ArithmeticWarning, match="130 coefficients") as warned:
+@pytest.mark.parametrize(("method", "count"), [("whitened", 401), ("ihm", 130)])
+def test_many_coefficients_fall_back_to_floating_point_with_a_warning(method, count):
+    X = np.random.default_rng(0).uniform(-0.01, 0.01, (300, count))
+    model = PrivateLinearRegression(1.0, 1e-6, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False, method=method)
+    with pytest.warns(ArithmeticWarning, match=f"{count} coefficients") as warned:
         model.fit(X, X[:, 0])
     assert [warning.filename for warning in warned] == [__file__]  # the line that calls fit
     assert model.privacy_report_.arithmetic == "float"
+
+
+def test_the_default_stays_exact_while_that_costs_little():
+    X = np.random.default_rng(0).uniform(-0.01, 0.01, (100, 130))
+    model = PrivateLinearRegression(1.0, 1e-6, Bounds(x_norm=1.0, y_abs=1.0), fit_intercept=False).fit(X, X[:, 0])
+    assert model.privacy_report_.arithmetic == "exact"
 
 
 def test_all_errors_of_dpols_are_errors_of_python_too():
