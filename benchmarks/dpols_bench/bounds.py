@@ -1,6 +1,6 @@
 """What bounds are worth: the error of a fit with good, wide and paid bounds, on made-up columns as users have them.
 
-Run ``python -m dpols.bench.bounds``. The data has a fixed seed; the noise of the fits is drawn anew each time.
+Run ``python -m dpols_bench.bounds``. The data has a fixed seed; the noise of the fits is drawn anew each time.
 """
 
 from typing import Any

@@ -44,7 +44,7 @@ def released(table, paid, *, budget=BUDGET, seed=0, arithmetic="exact", fit_inte
     features, target = table.drop(columns="y"), table["y"]
     source = ArraySource(features.to_numpy(), target.to_numpy(), tuple(features.columns))
     planned = paid.releases(budget, source.n_features)
-    bounds, recorded = release_bounds(
+    bounds, recorded, _ = release_bounds(
         paid,
         planned,
         UnboundedRows(source, "raise", arithmetic),
@@ -127,7 +127,7 @@ def test_a_fit_with_paid_bounds_costs_what_was_asked(method, relation):
     assert report.bounds_origin == "paid"
     assert [line.what for line in report.lines][:3] == [
         "counts of values by magnitude",
-        "counts of values between even edges",
+        "counts of values by quantile",
         "counts of norms of rows",
     ]
     if not report.staged:
@@ -184,7 +184,7 @@ def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, a
 
     def program(rows, bits):
         unbounded = UnboundedRows(rows.source, "zero", arithmetic)
-        bounds, recorded = release_bounds(paid, planned, unbounded, fit_intercept=True, bits=bits[0])
+        bounds, recorded, _ = release_bounds(paid, planned, unbounded, fit_intercept=True, bits=bits[0])
         row_map = bounds.row_map(n_features=2, columns=None, fit_intercept=True)
         fit = ALGORITHMS[method].run(BoundedRows(rows.source, row_map, "zero", arithmetic), plan, bits)
         limits = np.array([*bounds.features, bounds.target])

@@ -11,6 +11,7 @@ from dpols.cli import options as given
 from dpols.cli.console import working
 from dpols.cli.output import check_output, write_text
 
+from .bounds import bounds
 from .coverage import coverage
 from .glm import glm
 from .paper import paper
@@ -52,6 +53,7 @@ def exact(quick: Quick = False, json: given.Json = False, out: Out = None) -> No
     _measure("exact", benchmark.run, benchmark.render, quick=quick, json=json, out=out)
 
 
+bench.command()(bounds)
 bench.command()(paper)
 bench.command()(peers)
 bench.command()(planning)

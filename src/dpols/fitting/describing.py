@@ -23,7 +23,7 @@ from ..inference.tables import HIDDEN_WORDS
 from ..inference.words import WORDS
 from ..report import PrivacyReport, release_lines
 from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
-from ..side_releases.bounds_advice import advice_on_room, advice_on_spread, room_for_width
+from ..side_releases.bounds_advice import advice_on_paid, advice_on_room, advice_on_spread, room_for_width
 from ..side_releases.free_advice import advice_on_means, advice_on_weights, released_means
 from ..versions import versions
 from .preparing import Prepared
@@ -265,7 +265,7 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str], n_rows: 
         means = released_means(outcome.fit.transcript, outcome.row_map)
         found = advice_on_means(means, outcome.row_map, names, categories)
     weights = advice_on_weights(outcome.fit.transcript, outcome.row_map)
-    return (*method, *advice_on_room(room), *weights, *found)
+    return (*method, *advice_on_room(room), *weights, *advice_on_paid(outcome.clipped), *found)
 
 
 def _references(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:

@@ -20,9 +20,9 @@ from ..randomness import Bits, Witness, streams
 from ..report import PrivacyReport
 from ..report.charge import charge_of_fit
 from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
-from ..side_releases.bounds_advice import SpreadCounts, release_spread
+from ..side_releases.bounds_advice import ClippedShare, SpreadCounts, release_spread
 from ..side_releases.counting import UnboundedRows
-from ..side_releases.paid_bounds import PaidBounds, release_bounds
+from ..side_releases.paid_bounds import PaidBounds, ReleasedBounds, release_bounds
 from .preparing import ROUNDING, Prepared, row_map_of
 
 
@@ -40,6 +40,7 @@ class Outcome:
     seeded: bool
     limits: Limits | None = None  # on the slopes
     entry: Entry | None = None  # of the ledger
+    clipped: tuple[ClippedShare, ...] = ()  # by paid bounds, as their own counts say
 
 
 def carry_out(
@@ -79,7 +80,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     budget, plan, relation, request = prepared.budget, prepared.plan, prepared.relation, prepared.request
     beside = prepared.beside
     with one_blas_thread():
-        bounds, recorded = _settled_bounds(prepared, bits[0])
+        bounds, recorded, clipped = _settled_bounds(prepared, bits[0])
         row_map = row_map_of(bounds, request, prepared.source)
         spread = None
         if beside.counts is not None:
@@ -95,7 +96,8 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
         )
     exact = prepared.arithmetic == "exact"
     proved = joint_certified_delta(plan, fit, recorded, budget, relation=relation) if exact else None
-    return Outcome(fit, bounds, row_map, recorded, spread, spent, proved, bits[0].seeded, prepared.limits)
+    seeded, limits = bits[0].seeded, prepared.limits
+    return Outcome(fit, bounds, row_map, recorded, spread, spent, proved, seeded, limits, clipped=clipped)
 
 
 def _region(limits: Limits | None, row_map: RowMap) -> Region | None:
@@ -121,11 +123,11 @@ def _what(prepared: Prepared, *, seeded: bool) -> str:
     )
 
 
-def _settled_bounds(prepared: Prepared, bits: Bits) -> tuple[Bounds, tuple[GaussianRelease, ...]]:
+def _settled_bounds(prepared: Prepared, bits: Bits) -> ReleasedBounds:
     """Return the declared bounds, or those that the fit pays for, with what was recorded."""
     bounds, planned, fit_intercept = prepared.bounds, prepared.beside.bounds, bool(prepared.request.fit_intercept)
     if not isinstance(bounds, PaidBounds):
-        return bounds, ()
+        return ReleasedBounds(bounds, (), ())
     return release_bounds(bounds, planned, _unbounded(prepared), fit_intercept=fit_intercept, bits=bits)
 
 

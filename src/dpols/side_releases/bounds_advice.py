@@ -26,6 +26,7 @@ _NORM = "norm of a row"
 _COUNT_SHARE = 0.02  # of the squared budget
 _BINS = 16  # within the bounds
 _TIGHT = 0.02  # share of values beyond an end from which bounds are called tight
+_PERHAPS = 0.1  # share of values that paid bounds may clip, as far as one can tell, from which that is said
 _MOST = 0.5  # share of values beyond an end from which the bounds are of another unit
 _NEARLY_ALL = 0.98
 _WIDE = 2  # bins that hold nearly all values of a column whose bounds are called wide
@@ -42,6 +43,33 @@ class SpreadCounts:
     counts: Array  # (columns, bins + 2)
     stddev: float
     n_rows: float
+
+
+@dataclass(frozen=True)
+class ClippedShare:
+    """About which share of a column's values lies beyond its paid bounds, and the standard deviation of the noise."""
+
+    name: str
+    share: float
+    noise: float
+
+
+def advice_on_paid(clipped: Sequence[ClippedShare]) -> tuple[str, ...]:
+    """Return which paid bounds clip many values, or may, as the counts say from which they were found."""
+    surely = [c for c in clipped if c.share - _SURE * c.noise > _TIGHT]
+    perhaps = [c for c in clipped if c not in surely and c.share + c.noise > _PERHAPS]
+    said = [
+        f"about {c.share:.1%} (+- {c.noise:.1%}) of the values of {c.name!r} lie beyond its paid bounds and were "
+        "clipped, which biases the fit. Give bounds that are public, or outer limits and a larger share."
+        for c in surely
+    ]
+    if perhaps:
+        worst = max(c.share + c.noise for c in perhaps)
+        said.append(
+            f"the noise hides how many values the paid bounds of {', '.join(repr(c.name) for c in perhaps)} clip: it "
+            f"may be {worst:.0%}. Use more rows, a larger epsilon or share, fewer columns, or bounds that are public."
+        )
+    return tuple(said)
 
 
 def count_release(budget: PrivacyBudget) -> GaussianRelease:

@@ -40,17 +40,17 @@ class UnboundedRows:
 
 
 @of_units
-def value_counts(rows: UnboundedRows, edges: Sequence[Array], *, by_norm: bool = False) -> Statistic:
+def value_counts(rows: UnboundedRows, edges: Sequence[Array | None], *, by_norm: bool = False) -> Statistic:
     """Return for each column, the target last, how many values lie between its rising edges, in one long vector.
 
-    One row moves one count of each column by 1, that is the vector by the root of the number of columns. A value on an
-    edge counts to the right of it, one beyond the ends to the first or the last count. With ``by_norm`` the norm of a
-    row's features is the only column beside the target.
+    One row moves one count of each counted column by 1, that is the vector by the root of their number. A value on an
+    edge counts to the right of it, one beyond the ends to the first or the last count. A column without edges is not
+    counted. With ``by_norm`` the norm of a row's features is the only column beside the target.
     """
     total = rows.source.total(_value_counts, tuple(edges), by_norm)
     counts, bad = total.values
     check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
-    return counted(counts, rows.arithmetic, len(edges))
+    return counted(counts, rows.arithmetic, sum(ends is not None for ends in edges))
 
 
 @of_units
@@ -63,7 +63,7 @@ def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     return counted(counts, rows.arithmetic)
 
 
-def _value_counts(features: Array, target: Array, edges: tuple[Array, ...], by_norm: bool) -> tuple[Array, ...]:
+def _value_counts(features: Array, target: Array, edges: tuple[Array | None, ...], by_norm: bool) -> tuple[Array, ...]:
     target, weights = apart(target)
     good = finite_rows(features, target, weights)
     bad = len(good) - int(good.sum())
@@ -74,6 +74,7 @@ def _value_counts(features: Array, target: Array, edges: tuple[Array, ...], by_n
     counts = [
         np.bincount(np.searchsorted(ends[1:-1], column, side="right"), minlength=len(ends) - 1)
         for column, ends in zip(itertools.chain(*values), edges, strict=True)
+        if ends is not None
     ]
     return np.concatenate(counts).astype(np.int64), np.array(bad)
 

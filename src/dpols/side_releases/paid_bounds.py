@@ -2,8 +2,8 @@
 
 Three passes, each released with Gaussian noise of a multiplier that is fixed in advance:
 
-1. counts of each column's values between powers of four, of either sign, which gives its order of magnitude;
-2. counts between 64 evenly spaced edges within what the first pass found, which gives low and high;
+1. counts of each column's values between powers of two, of either sign, which shows about where they lie;
+2. counts between edges with about as many values between each, and some beyond, which gives low and high;
 3. counts of the norms of rows, each feature mapped to [-1, 1] by these, which gives the largest norm to allow for.
 
 What is chosen from them is post-processing. The bounds of the regression depend on these releases, but the method's
@@ -13,10 +13,9 @@ sensitivities are relative to its bounds, so that its noise multipliers, and all
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..data import BoundedRows, Bounds
 from ..data.bounds import (
@@ -35,21 +34,20 @@ from ..mechanisms import Channel
 from ..privacy import GaussianRelease, PrivacyBudget
 from ..randomness import Bits
 from .alongside import release_worth
+from .bounds_advice import ClippedShare
 from .counting import UnboundedRows, norm_counts, value_counts
+from .tails import Counts, finer_edges, left_out, median, upper_end, without_tails
 
 Limits = Interval | None
 
 _SMALLEST, _LARGEST = 1e-40, 1e40
-_RATIO = 4.0  # of neighbouring edges in the first pass
-_EVEN_BINS = 64
+_RATIO = 2.0  # of neighbouring edges in the first pass
 _NORM_BINS = 64
 _RESOLUTION_IN_LIMITS = 2.0**-20  # of the width of declared limits: what is taken for zero
 _PARTS = (0.45, 0.45, 0.1)  # of the share: magnitudes, limits, norms
-PASSES = ("counts of values by magnitude", "counts of values between even edges", "counts of norms of rows")
-_FALSE_MAGNITUDE = 1e-3  # chance that noise alone widens any column by a power of four
-_LIKELY = 2.0  # standard deviations of noise by which a magnitude's neighbour stands out; one too many does little harm
-_APART = 3.0  # standard deviations of noise by which some of the even bins stand out
-_UNSEEN_TAILS = 16.0  # how many tails, of a quarter of what need not be kept, may be hidden by noise
+PASSES = ("counts of values by magnitude", "counts of values by quantile", "counts of norms of rows")
+_TAIL = 0.4  # on either side, of what need not be kept: tails are as likely a bit larger as smaller
+_SURE = 4.5  # standard deviations of noise by which some count must stand out, for a column to be more than zeros
 
 
 @dataclass(frozen=True)
@@ -133,46 +131,57 @@ class PaidBounds:
         return self.norm and n_features > 1
 
 
+class ReleasedBounds(NamedTuple):
+    """Private bounds, what was recorded, and what the released counts say of values beyond the bounds."""
+
+    bounds: Bounds
+    releases: tuple[GaussianRelease, ...]
+    clipped: tuple[ClippedShare, ...]
+
+
 def release_bounds(
     paid: PaidBounds, releases: Sequence[GaussianRelease], rows: UnboundedRows, *, fit_intercept: bool, bits: Bits
-) -> tuple[Bounds, tuple[GaussianRelease, ...]]:
-    """Return private bounds for a table and what was recorded, given the releases that ``paid.releases`` plans."""
+) -> ReleasedBounds:
+    """Return private bounds for a table, given the releases that ``paid.releases`` plans."""
     source, channel = rows.source, Channel([bits])
     limits = paid.limits(source.n_features, source.columns)
-    tail = 0.25 * (1.0 - paid.keep)  # for each side and pass
+    names = source.columns or (None,) * source.n_features
+    unknown = [place for place, name in enumerate((*names, None)) if name is None or name not in paid.known]
+    tail = _TAIL * (1.0 - paid.keep)
 
-    edges = [_magnitudes(pair, paid.resolution, paid.largest) for pair in limits]
-    counts, noise = _released_counts(rows, edges, channel, releases[0].multiplier)
-    n_rows = rows.n_units(counts)
-    tails = [tail * _beside_zero(*each, n_rows) for each in zip(counts, edges, strict=True)]
-    sure = _sure(edges) * noise
-    found = [_magnitude(*each, sure, _LIKELY * noise) for each in zip(counts, edges, tails, strict=True)]
-    if found[-1] is None:  # there is no fit without a target
-        found[-1] = _largest_bin(counts[-1], edges[-1])
-
-    even = [_evenly(pair or (ends[0], ends[-1]), _EVEN_BINS) for pair, ends in zip(found, edges, strict=True)]
-    counts, noise = _released_counts(rows, even, channel, releases[1].multiplier)
-    *features, target = (
-        _without_tails(*each, noise) if pair else _neutral(each[1])
-        for pair, each in zip(found, zip(counts, even, tails, strict=True), strict=True)
+    edges = {place: _magnitudes(limits[place], paid.resolution, paid.largest) for place in unknown}
+    first = _released_counts(rows, edges, channel, releases[0].multiplier)
+    n_rows = rows.n_units([counts.values for counts in first.values()])
+    second = _released_counts(
+        rows, {place: finer_edges(counts) for place, counts in first.items()}, channel, releases[1].multiplier
     )
+    found, clipped = list(limits), []
+    for place, counts in second.items():
+        seen = place == source.n_features or _more_than_zeros(first[place])  # there is no fit without a target
+        wanted = tail * _beside_zero(first[place], n_rows)
+        found[place] = pair = without_tails(counts, wanted) if seen else _neutral(counts.edges)
+        name = "target" if place == source.n_features else str(names[place] or f"x{place}")
+        clipped.append(ClippedShare(name, *(number / n_rows for number in left_out(counts, pair))))
+    *features, target = found
     given: Any = features if source.columns is None else dict(zip(source.columns, features, strict=True))
-    if source.columns is not None:
-        given |= {name: pair for name, pair in zip(source.columns, limits, strict=False) if name in paid.known}
     bounds = Bounds(features=given, target=target, origin=paid.origin)
     if len(releases) == len(_PARTS):
         norm = _norm(bounds, rows, channel, releases[2].multiplier, tail * n_rows, fit_intercept)
         bounds = replace(bounds, x_norm=norm)
-    return bounds, tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
+    recorded = tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
+    return ReleasedBounds(bounds, recorded, tuple(clipped))
 
 
 def _released_counts(
-    rows: UnboundedRows, edges: Sequence[Array], channel: Channel, multiplier: float
-) -> tuple[list[Array], float]:
-    """Release each column's counts; return them with the standard deviation of the noise in each."""
-    counts = channel.gaussian(value_counts(rows, edges), multiplier=multiplier)[0]
-    ends = np.cumsum([len(column) - 1 for column in edges])
-    return np.split(counts, ends[:-1]), multiplier * math.sqrt(len(edges))
+    rows: UnboundedRows, edges: Mapping[int, Array], channel: Channel, multiplier: float
+) -> dict[int, Counts]:
+    """Release the counts of some columns, given by place, with edges for each."""
+    by_place = [edges.get(place) for place in range(rows.source.n_features + 1)]
+    counts = channel.gaussian(value_counts(rows, by_place), multiplier=multiplier)[0]
+    ends = np.cumsum([len(column) - 1 for column in edges.values()])
+    noise = multiplier * math.sqrt(len(edges))
+    parts = zip(edges.items(), np.split(counts, ends[:-1]), strict=True)
+    return {place: Counts(column, values, noise) for (place, column), values in parts}
 
 
 def _norm(
@@ -181,10 +190,12 @@ def _norm(
     """Return a private quantile of the norms of rows with each feature mapped to [-1, 1]."""
     source = rows.source
     row_map = bounds.row_map(n_features=source.n_features, columns=source.columns, fit_intercept=fit_intercept)
-    edges = _evenly((0.0, math.sqrt(source.n_features)), _NORM_BINS)
+    edges = np.linspace(0.0, math.sqrt(source.n_features), _NORM_BINS + 1)
     bounded = BoundedRows(source, row_map, rows.bad_rows, rows.arithmetic, rows.rows_per_unit)
     counts = channel.gaussian(norm_counts(bounded, edges[:-1] / row_map.row_norm), multiplier=multiplier)[0]
-    return _without_tails(counts, edges, tail, multiplier)[1]
+    released = Counts(edges, counts, multiplier)
+    norm = upper_end(released, median(released), tail)
+    return float(min(max(norm, edges[1]), edges[-1]))
 
 
 def _magnitudes(limits: Limits, resolution: float, largest: float) -> Array:
@@ -197,88 +208,28 @@ def _magnitudes(limits: Limits, resolution: float, largest: float) -> Array:
     return np.concatenate(([low], edges[(edges > low) & (edges < high)], [high]))
 
 
-def _evenly(ends: Interval, bins: int) -> Array:
-    return np.linspace(ends[0], ends[1], bins + 1)
-
-
 def _zero_bin(edges: Array) -> int | None:
     """Return the place of the count that zeros belong to."""
     place = int(np.searchsorted(edges, 0.0, side="right")) - 1
     return place if 0 <= place < len(edges) - 1 else None
 
 
-def _beside_zero(counts: Array, edges: Array, n_rows: float) -> float:
+def _beside_zero(counts: Counts, n_rows: float) -> float:
     """Return how many values are not taken for zero, from noisy counts.
 
     The tails of a column that is zero in most rows are those of its other values.
     """
-    zeros = _zero_bin(edges)
-    return n_rows if zeros is None else min(max(float(counts.sum() - counts[zeros]), 0.0), n_rows)
+    zeros = _zero_bin(counts.edges)
+    if zeros is None:
+        return n_rows
+    return min(max(float(counts.values.sum() - counts.values[zeros]), 0.0), n_rows)
 
 
-def _sure(edges: Sequence[Array]) -> float:
-    """Return how many standard deviations no window's noise exceeds, but for the chance of a false magnitude."""
-    bins = [len(column) - 1 for column in edges]
-    windows = sum(2 * n * (1 + int(math.log2(n))) for n in bins)
-    return float(-ndtri(_FALSE_MAGNITUDE / windows))
-
-
-def _magnitude(counts: Array, edges: Array, tail: float, sure: float, likely: float) -> Limits:
-    """Return the range of counts that surely stand out of the noise, and of neighbours that likely do.
-
-    None where nothing does but zeros.
-    """
-    first, last = _first_beyond(counts, tail, sure), _first_beyond(counts[::-1], tail, sure)
-    if first is None or last is None or first > len(counts) - 1 - last:
-        return None
-    last = len(counts) - 1 - last
-    while first > 0 and counts[first - 1] > tail + likely:
-        first -= 1
-    while last < len(counts) - 1 and counts[last + 1] > tail + likely:
-        last += 1
-    if first == last == _zero_bin(edges):
-        return None
-    if likely > _UNSEEN_TAILS * tail:  # then there may be more next to them
-        first, last = max(first - 1, 0), min(last + 1, len(counts) - 1)
-    return float(edges[first]), float(edges[last + 1])
-
-
-def _without_tails(counts: Array, edges: Array, tail: float, noise: float) -> Interval:
-    """Return the range between the edges that leaves out no more than a tail on either side, as far as one can tell."""
-    first, last = _cut(counts, tail, noise), _cut(counts[::-1], tail, noise)
-    if not edges[first] < edges[len(counts) - last]:
-        return float(edges[0]), float(edges[-1])
-    return float(edges[first]), float(edges[len(counts) - last])
-
-
-def _cut(counts: Array, tail: float, noise: float) -> int:
-    """Return how many of the first counts to leave out: those before the first that stands out of the noise.
-
-    What may hide in the noise of those left out is limited too: bounds that are too tight do more harm than wide ones.
-    """
-    beyond = _first_beyond(counts, tail, _APART * noise)
-    hidden = noise * np.sqrt(np.arange(1.0, len(counts) + 1.0))
-    safe = int(np.searchsorted(hidden, _UNSEEN_TAILS * tail, side="right"))
-    return min(0 if beyond is None else beyond, safe)
-
-
-def _first_beyond(counts: Array, tail: float, threshold: float) -> int | None:
-    """Return the first place at which more than a tail lies up to it, by some window of counts that ends there.
-
-    ``threshold`` is what the noise of one count is not taken to exceed.
-    """
-    sums = np.concatenate(([0.0], np.cumsum(counts)))
-    length, found = 1, np.zeros(len(counts), dtype=bool)
-    while length <= len(counts):
-        windows = sums[length:] - sums[:-length]
-        found[length - 1 :] |= windows > tail + threshold * math.sqrt(length)
-        length *= 2
-    return int(np.argmax(found)) if found.any() else None
-
-
-def _largest_bin(counts: Array, edges: Array) -> Interval:
-    place = int(np.argmax(counts))
-    return float(edges[place]), float(edges[place + 1])
+def _more_than_zeros(counts: Counts) -> bool:
+    """Return whether some count surely stands out of the noise, other than that of zeros."""
+    zeros = _zero_bin(counts.edges)
+    others = counts.values if zeros is None else np.delete(counts.values, zeros)
+    return not len(others) or float(others.max()) > _SURE * counts.noise
 
 
 def _neutral(edges: Array) -> Interval:
