@@ -58,7 +58,7 @@ def unexplained(bounds: Bounds | PaidBounds, n_rows: int, epsilon: float, *, met
     left = []
     for _ in range(repeats):
         model = PrivateLinearRegression(epsilon, "1/n^2", bounds, method=method).fit(X, y)
-        left.append((float(np.mean((y - model.predict(X)) ** 2)) - least) / float(np.var(y)))
+        left.append((float(np.mean((y - model.predict(X, raw=True)) ** 2)) - least) / float(np.var(y)))
     return float(np.median(left))
 
 
