@@ -1,4 +1,4 @@
-"""Units, weights, feature maps, paid bounds and inference on every kind of source, in pairs: one result of all.
+"""Units, weights, maps, paid bounds, inference and a private n on every kind of source, in pairs: one result of all.
 
 The same rows lie in each source in an order and in parts of its own. Fits on engines take long, so that without
 DPOLS_WHOLE, which `make sources` sets, few of them run.
@@ -40,8 +40,9 @@ OPTIONS = {
     "map": {"bounds": None, "feature_map": MAP},
     "paid": {"bounds": PaidBounds(features=RANGES, target=(-60.0, 80.0))},
     "inference": {"inference": True},
+    "add-remove": {"neighbours": "add-remove"},
 }
-MOST = ("units", "weights", "map", "paid")
+MOST = ("units", "weights", "map", "paid", "add-remove")
 TOGETHER = [*combinations(OPTIONS, 1), *combinations(OPTIONS, 2), MOST, tuple(OPTIONS)]
 ON_ENGINES = {"dask": [("units",), ("map",), MOST], "spark": [MOST]}
 WHOLE = bool(os.environ.get("DPOLS_WHOLE"))
@@ -137,7 +138,7 @@ def expected(names):
 
 
 def released(fitted):
-    report = replace(fitted.privacy_report_, target_name="y", unit=None)
+    report = replace(fitted.privacy_report_, target_name="y", unit=None, table_name=None)
     return (*np.array([*fitted.coef_, fitted.intercept_]).view(np.uint64).tolist(), report.to_json())
 
 

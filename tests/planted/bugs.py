@@ -9,12 +9,14 @@ import bugs_of_generalised
 import bugs_of_noise
 import bugs_of_row_counts
 import bugs_of_rows
+import bugs_of_units
 import bugs_of_weights
 import bugs_of_whitening
 
 BUGS = (
     *bugs_of_noise.BUGS,
     *bugs_of_rows.BUGS,
+    *bugs_of_units.BUGS,
     *bugs_of_weights.BUGS,
     *bugs_of_row_counts.BUGS,
     *bugs_of_accounts.BUGS,

@@ -68,6 +68,11 @@ class StreamedUnits:
         return self.source.n_features
 
     @property
+    def path(self) -> str | None:
+        """The file or folder that the rows are from, where they are from one."""
+        return getattr(self.source, "path", None)
+
+    @property
     def is_local(self) -> bool:
         return isinstance(self.source, LocalSource) and self.source.is_local
 
