@@ -142,7 +142,7 @@ BUGS = (
         "values",
         Edit(
             "side_releases/counting.py",
-            "counted(counts, rows.arithmetic, len(edges))",
+            "counted(counts, rows.arithmetic, sum(ends is not None for ends in edges))",
             "counted(counts, rows.arithmetic, 1)",
         ),
     ),

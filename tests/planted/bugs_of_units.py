@@ -75,13 +75,4 @@ BUGS = (
             "    passes = 1 if not large else 2\n",
         ),
     ),
-    Bug(
-        "counts of values charged for too few columns",
-        "paid bounds",
-        Edit(
-            "side_releases/counting.py",
-            "sum(ends is not None for ends in edges)",
-            "1",
-        ),
-    ),
 )
