@@ -81,7 +81,9 @@ BUGS = (
         "no shortening",
         "deviances in floating point",
         Edit(
-            "data/span.py", "(there * np.minimum(part / bound, 1.0)).sum(axis=0)", "(there * part / bound).sum(axis=0)"
+            "data/span.py",
+            "(weight * np.minimum(part / bound, 1.0)).sum(axis=0)",
+            "(weight * part / bound).sum(axis=0)",
         ),
     ),
     Bug(
@@ -89,8 +91,8 @@ BUGS = (
         "deviances in exact arithmetic",
         Edit(
             "data/fixed_point.py",
-            "(there * _in_steps(part, bound)).sum(axis=0)",
-            "(there * np.rint(part * (ONE / bound))).sum(axis=0)",
+            "np.rint(weight * _in_steps(part, bound))",
+            "np.rint(weight * part * (ONE / bound))",
         ),
     ),
     Bug(
