@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_replay import BOUNDS, BUDGETS, OPTIONS, WIDTH, all_bits, magnitudes, numbers
+from test_replay import BOUNDS, WIDTH, assert_that_it_holds, drawn, magnitudes, numbers
 
 from dpols.algorithms import ALGORITHMS, GENERALISED
 from dpols.audit import replay
@@ -37,20 +37,10 @@ def test_one_weighted_row_moves_every_release_by_no_more_than_declared_and_nothi
         weights=table[:, -1],
         max_weight=data.draw(st.sampled_from([1e-100, 1.0, MAX_WEIGHT, 1e100])),
         bounds=data.draw(st.sampled_from(BOUNDS)),
-        budget=data.draw(st.sampled_from(BUDGETS)),
-        fit_intercept=data.draw(st.booleans()),
         arithmetic=arithmetic,
-        options=data.draw(st.sampled_from(OPTIONS.get(method, ({},)))),
-        direction=data.draw(st.sampled_from(["remove", "add"])),
-        bits=[data.draw(all_bits)],
+        **drawn(data, method),
     )
-    assert report.calls
-    assert report.same_path
-    assert report.same_output
-    assert report.accounted
-    assert all(call.within for call in report.calls)
-    if arithmetic == "exact":
-        assert report.worst_ratio <= 1.0
+    assert_that_it_holds(report, arithmetic)
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])

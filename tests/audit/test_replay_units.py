@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_replay import BUDGETS, OPTIONS, WIDTH, all_bits, numbers
+from test_replay import WIDTH, assert_that_it_holds, drawn, numbers
 
 from dpols import Bounds
 from dpols.algorithms import ALGORITHMS, GENERALISED
@@ -39,20 +39,10 @@ def test_one_unit_moves_every_release_by_no_more_than_declared_and_nothing_else(
         ids=data.draw(st.lists(st.sampled_from("abc"), min_size=len(table), max_size=len(table))),
         max_rows_per_unit=data.draw(st.integers(1, 4)),
         bounds=data.draw(st.sampled_from(BOUNDS)),
-        budget=data.draw(st.sampled_from(BUDGETS)),
-        fit_intercept=data.draw(st.booleans()),
         arithmetic=arithmetic,
-        options=data.draw(st.sampled_from(OPTIONS.get(method, ({},)))),
-        direction=data.draw(st.sampled_from(["remove", "add"])),
-        bits=[data.draw(all_bits)],
+        **drawn(data, method),
     )
-    assert report.calls
-    assert report.same_path
-    assert report.same_output
-    assert report.accounted
-    assert all(call.within for call in report.calls)
-    if arithmetic == "exact":
-        assert report.worst_ratio <= 1.0
+    assert_that_it_holds(report, arithmetic)
 
 
 def longest(equal: bool):
