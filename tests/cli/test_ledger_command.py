@@ -31,6 +31,7 @@ def test_create_and_show(ledger):
     assert shown(ledger) | {"head": ""} == {
         "epsilon": 2.0,
         "delta": 1e-6,
+        "data": None,
         "neighbours": "zero-out",
         "failure_share": 0.5,
         "black_boxes": [0.0, 0.0],

@@ -2,11 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ..data.files import Dialect
+from ..errors import ParameterError
 from . import options as given
 from .console import out as console
 from .constraint_options import parsed_constraints
@@ -18,6 +19,9 @@ from .output import check_output
 from .report import check_report
 from .show import show_report
 from .weight_options import weight_column
+
+if TYPE_CHECKING:
+    from ..ledger import BudgetLedger
 
 _bounds_option = partial(typer.Option, rich_help_panel="Bounds")
 
@@ -126,6 +130,11 @@ def fit(
     ledger: Annotated[
         Path | None, typer.Option(help='Ledger that the fit is charged to; see "dpols ledger create".')
     ] = None,
+    ledger_note: Annotated[str | None, typer.Option(metavar="TEXT", help="Note that the ledger keeps.")] = None,
+    same_data: Annotated[
+        bool,
+        typer.Option("--same-data", help="Say that this is the ledger's data set, though its columns look otherwise."),
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
     ] = None,
@@ -174,7 +183,7 @@ def fit(
         max_weight=None if weights is None else weights.largest,
         count_clipped=count_clipped,
         random_state=random_state,
-        ledger=ledger,
+        ledger=_noted(ledger, ledger_note, same_data),
     )
     inputs = tuple(path for path in (data, bounds, reference_bounds) if path is not None)
     check_output(out, inputs=inputs)
@@ -193,3 +202,12 @@ def fit(
         console.print(f"Model saved to {out}", soft_wrap=True)
         if report is not None:
             console.print(f"Report saved to {report}", soft_wrap=True)
+
+
+def _noted(ledger: Path | None, note: str | None, same_data: bool) -> "BudgetLedger | None":
+    """Return the ledger, whose charge carries the note."""
+    from ..ledger import BudgetLedger
+
+    if ledger is None and (note is not None or same_data):
+        raise ParameterError("--ledger-note and --same-data go with --ledger, which is missing.")
+    return None if ledger is None else BudgetLedger(ledger).noted(note, same_data=same_data)

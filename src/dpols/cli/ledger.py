@@ -11,6 +11,7 @@ from . import options as given
 from .console import out as console
 from .console import print_json, print_table
 from .naming import options_named
+from .output import check_output, write_text
 
 if TYPE_CHECKING:
     from ..ledger import BudgetLedger, State
@@ -45,6 +46,7 @@ def create(
         tuple[float, float],
         typer.Option(metavar="EPSILON DELTA", help="Part reserved for black boxes, whose costs are added up."),
     ] = (0.0, 0.0),
+    data: Annotated[str | None, typer.Option(metavar="NAME", help="What the data set is called.")] = None,
     json: given.Json = False,
 ) -> None:
     """Create a ledger. Fits are charged to it by "dpols fit --ledger FILE"."""
@@ -59,14 +61,25 @@ def create(
         neighbours=neighbours,
         failure_share=failure_share,
         black_boxes=black_boxes,
+        data=data,
     )
     _show(made, json)
 
 
 @ledger.command()
-def show(file: File, json: given.Json = False) -> None:
+def show(
+    file: File,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write it as an HTML page.")] = None,
+    json: given.Json = False,
+) -> None:
     """Show what a ledger allows, what is left of it and what it was charged."""
-    _show(_opened(file), json)
+    from ..ledger.words import to_html
+
+    opened = _opened(file)
+    if html is not None:
+        check_output(html, inputs=(file,), option="--html")
+        write_text(html, [to_html(opened.path, opened.state(), opened.head())])
+    _show(opened, json)
 
 
 @ledger.command()
@@ -190,6 +203,7 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
     return {
         "epsilon": state.budget.epsilon,
         "delta": state.budget.delta,
+        "data": state.data,
         "neighbours": str(state.neighbours),
         "failure_share": state.failure_share,
         "black_boxes": list(state.caps.black_boxes),
@@ -202,6 +216,7 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
         "entries": [
             {
                 **{name: getattr(entry, name) for name in ("number", "time", "what")},
+                "about": entry.about.to_data(),
                 "groups": [releases_to_data(group) for group in entry.groups],
                 "charge": asdict(entry.charge),
                 "share": state.share_of(entry),

@@ -23,6 +23,7 @@ from ..side_releases.alongside import joint_certified_delta, joint_spent_epsilon
 from ..side_releases.bounds_advice import ClippedShare, SpreadCounts, release_spread
 from ..side_releases.counting import UnboundedRows
 from ..side_releases.paid_bounds import PaidBounds, ReleasedBounds, release_bounds
+from .about_fit import about_fit
 from .preparing import ROUNDING, Prepared, row_map_of
 
 
@@ -61,8 +62,9 @@ def carry_out(
     seen = Witness() if witness is None else witness
     bits = seen.watch(streams(random_state, 1))
     what = _what(prepared, seeded=bits[0].seeded)
+    relation, about = prepared.relation, about_fit(prepared)
     with held(
-        ledger, [prepared.releases], what=what, relation=prepared.relation, released=lambda: seen.released
+        ledger, [prepared.releases], what=what, relation=relation, about=about, released=lambda: seen.released
     ) as hold:
         outcome = replace(_run(prepared, bits), entry=hold.entry)
         planned = prepared.beside.releases

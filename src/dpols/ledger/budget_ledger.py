@@ -25,8 +25,9 @@ from ..privacy import (
     log_delta_of,
 )
 from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
+from .about import NOTHING, About, why_another
 from .records import Entry, Groups, State, Status, charged, created, ended, entry_of, raised, state_of
-from .refusals import no_reservation, of_another_relation, over_the_cap
+from .refusals import no_reservation, of_another_relation, of_another_table, over_the_cap
 from .store import Row, Store
 
 
@@ -52,6 +53,8 @@ class BudgetLedger:
         Part of the budget that is set apart for black boxes, which are all that is known of methods that plan in
         stages and of other tools. Their epsilons and deltas are added up; without such a part they are charged like
         Gaussian releases that tell as much, which is cheap for many small ones and dear for a few large ones.
+    data : str, optional
+        What the data set is called. A ledger that is opened under another name is refused.
 
     Examples
     --------
@@ -74,8 +77,13 @@ class BudgetLedger:
         neighbours: str | None = None,
         failure_share: float | None = None,
         black_boxes: tuple[float, float] | None = None,
+        data: str | None = None,
     ) -> None:
         self._store = Store(Path(path).absolute())
+        self._note: str | None = None
+        self._same_data = False
+        if not isinstance(data, str | None):
+            raise ParameterError(f"data={data!r} must be a text, the name of the data set.")
         if (epsilon is None) != (delta is None):
             raise ParameterError("epsilon and delta of a ledger belong together: give both, or neither to open one.")
         if epsilon is not None and delta is not None:
@@ -86,16 +94,28 @@ class BudgetLedger:
                 budget.for_zero_out(relation), failure_share=share, black_boxes=_pair(black_boxes or (0.0, 0.0))
             )
             if self._store.is_empty():
-                self._store.create(created(budget, relation, float(share), caps))
-        given = {"neighbours": neighbours, "failure_share": failure_share, "epsilon": epsilon, "delta": delta}
+                self._store.create(created(budget, relation, float(share), caps, data))
+        given: dict[str, Any] = {"neighbours": neighbours, "failure_share": failure_share, "data": data}
+        given |= {"epsilon": epsilon, "delta": delta}
         if black_boxes is not None:
-            given["black_boxes"] = _pair(black_boxes)  # type: ignore[assignment]
+            given["black_boxes"] = _pair(black_boxes)
         self._check_agreement(given)
 
     @property
     def path(self) -> Path:
         """The ledger's file."""
         return self._store.path
+
+    def noted(self, note: str | None = None, *, same_data: bool = False) -> "BudgetLedger":
+        """Return the same ledger, whose charges carry a note.
+
+        ``same_data`` says that they are about the ledger's data set, although their columns or ranges look otherwise.
+        """
+        if not isinstance(note, str | None):
+            raise ParameterError(f"note={note!r} must be a text.")
+        made = BudgetLedger(self.path)
+        made._note, made._same_data = note, bool(same_data)
+        return made
 
     def state(self) -> State:
         """Return what the ledger allows and what has been charged."""
@@ -118,19 +138,27 @@ class BudgetLedger:
         """
         if not releases:
             raise ParameterError("there is nothing to charge; pass the releases, such as GaussianRelease(20.0).")
-        return self._charge([releases], what, final=True)
+        return self._charge([releases], what, About(note=self._note), final=True)
 
-    def reserve(self, groups: Iterable[Sequence[Release]], *, what: str, relation: Neighbours | None = None) -> Entry:
+    def reserve(
+        self,
+        groups: Iterable[Sequence[Release]],
+        *,
+        what: str,
+        relation: Neighbours | None = None,
+        about: About = NOTHING,
+    ) -> Entry:
         """Charge releases of which each row of the data enters one group only, whichever that is.
 
         When this returns, the charge is on disk and the releases may be made. It counts as spent until it is void,
         which it can become only before it is settled. ``relation`` says which neighbours the releases are for; None
-        stands for those of the ledger.
+        stands for those of the ledger. ``about`` says which columns they are of, and is refused where it seems to be
+        another table than before.
         """
         kept = self.state().neighbours
         if relation is not None and relation.rows_are_public != kept.rows_are_public:
             raise LedgerError(of_another_relation(self.path, kept, relation))
-        return self._charge(groups, what, final=False)
+        return self._charge(groups, what, replace(about, note=self._note or about.note), final=False)
 
     def settle(self, reservation: Entry, *, outcome: str = "released", report: str = "") -> Entry:
         """Say that the releases of a reservation were made, or may have been: from then on it cannot be void.
@@ -151,7 +179,7 @@ class BudgetLedger:
             return self._end(reservation.number, "void", why, sha256=reservation.sha256)
         return self._end(reservation, "void", why)
 
-    def _charge(self, groups: Iterable[Sequence[Release]], what: str, *, final: bool) -> Entry:
+    def _charge(self, groups: Iterable[Sequence[Release]], what: str, about: About, *, final: bool) -> Entry:
         fixed: Groups = tuple(tuple(group) for group in groups)
         if not isinstance(what, str):
             raise ParameterError(f"what={what!r} must be a text that says what is released.")
@@ -159,11 +187,14 @@ class BudgetLedger:
 
         def content(rows: list[Row]) -> Any:
             state = state_of(rows)
+            why = None if self._same_data else why_another(about, (entry.about for entry in state.counted))
+            if why is not None:
+                raise LedgerError(of_another_table(self.path, why))
             charge, whole = _charge_under(state, fixed)
             if not (whole or state.allows(charge)):
                 by_noise = final and all(isinstance(release, GaussianRelease) for release in chain(*fixed))
                 raise BudgetExceeded(over_the_cap(self.path, state, charge, what, by_noise=by_noise))
-            return charged(what, fixed, charge, whole, final=final)
+            return charged(what, fixed, charge, whole, about, final=final)
 
         return entry_of(self._store.append(content))
 
@@ -273,7 +304,7 @@ class BudgetLedger:
         return self  # copies of an estimator share its ledger
 
     def __reduce__(self) -> Any:
-        return BudgetLedger, (str(self.path),)
+        return _reopened, (str(self.path), self._note, self._same_data)
 
     def _check_agreement(self, given: dict[str, Any]) -> None:
         state = self.state()
@@ -283,6 +314,7 @@ class BudgetLedger:
             "epsilon": state.budget.epsilon,
             "delta": state.budget.delta,
             "black_boxes": state.caps.black_boxes,
+            "data": state.data,
         }
         for name, value in given.items():
             if value is not None and value != found[name]:
@@ -290,6 +322,10 @@ class BudgetLedger:
                     f"{name}={value!r} is not that of ledger {str(self.path)!r}, which is {found[name]!r}. Leave it "
                     "out, or raise the cap with raise_cap."
                 )
+
+
+def _reopened(path: str, note: str | None, same_data: bool) -> BudgetLedger:
+    return BudgetLedger(path).noted(note, same_data=same_data)
 
 
 def as_ledger(ledger: Any) -> BudgetLedger | None:

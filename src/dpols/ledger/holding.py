@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import LedgerError, LedgerWarning
 from ..privacy import Neighbours, Release
+from .about import NOTHING, About
 from .budget_ledger import BudgetLedger
 from .records import Entry
 
@@ -31,6 +32,7 @@ def held(
     *,
     what: str,
     relation: Neighbours | None = None,
+    about: About = NOTHING,
     released: Callable[[], bool],
 ) -> Iterator[Hold]:
     """Hold what some releases cost while the block makes them; ``released`` tells whether it may have begun to.
@@ -44,7 +46,7 @@ def held(
         yield hold
         return
     try:
-        hold.entry = ledger.reserve(groups, what=what, relation=relation)
+        hold.entry = ledger.reserve(groups, what=what, relation=relation, about=about)
         yield hold
     except BaseException as error:
         if hold.entry is not None:

@@ -13,6 +13,7 @@ from ..privacy import Neighbours, PrivacyBudget, Release
 from ..privacy.filter import Caps, Charge
 from ..privacy.plain import number_from, plain_number, release_from_data, release_to_data
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
+from .about import NOTHING, About
 from .store import Content, Row
 
 Groups = tuple[tuple[Release, ...], ...]
@@ -41,6 +42,7 @@ class Entry:
     status: Status = "spent"
     outcome: str = ""
     report: str = ""
+    about: About = NOTHING  # which columns, and labels
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -77,6 +79,7 @@ class State:
     delta: Fraction = Fraction(0)
     entries: tuple[Entry, ...] = ()
     history: tuple[Cap, ...] = ()  # all caps that the ledger has had, the present one last
+    data: str | None = None  # what the ledger's data set is called
 
     @property
     def counted(self) -> tuple[Entry, ...]:
@@ -117,7 +120,9 @@ class State:
         return then.gaussian <= 1 and then.leak <= 1 and then.epsilon <= epsilon and then.delta <= delta
 
 
-def created(budget: PrivacyBudget, neighbours: Neighbours, failure_share: float, caps: Caps) -> Content:
+def created(
+    budget: PrivacyBudget, neighbours: Neighbours, failure_share: float, caps: Caps, data: str | None
+) -> Content:
     """Return the first row of a ledger."""
     return {
         "kind": "created",
@@ -125,6 +130,7 @@ def created(budget: PrivacyBudget, neighbours: Neighbours, failure_share: float,
         "neighbours": str(neighbours),
         "failure_share": failure_share,
         "black_boxes": list(caps.black_boxes),
+        **({} if data is None else {"data": data}),
         **_capped(budget, caps),
     }
 
@@ -134,7 +140,7 @@ def raised(budget: PrivacyBudget, caps: Caps) -> Content:
     return {"kind": "cap", "time": _now(), **_capped(budget, caps)}
 
 
-def charged(what: str, groups: Groups, charge: Charge, whole: bool, *, final: bool) -> Content:
+def charged(what: str, groups: Groups, charge: Charge, whole: bool, about: About, *, final: bool) -> Content:
     """Return the row of a charge, or of a reservation where it is not final."""
     return {
         "kind": "charge" if final else "reservation",
@@ -143,6 +149,7 @@ def charged(what: str, groups: Groups, charge: Charge, whole: bool, *, final: bo
         "groups": [releases_to_data(group) for group in groups],
         "charge": asdict(charge),
         "whole": whole,
+        "about": about.to_data(),
     }
 
 
@@ -200,6 +207,7 @@ def _opened(row: Row) -> State:
         failure_share=_not_negative(content["failure_share"]),
         caps=cap.caps,
         history=(cap,),
+        data=text(content["data"]) if "data" in content else None,
     )
 
 
@@ -262,6 +270,7 @@ def entry_of(row: Row, end: Content | None = None) -> Entry:
         status=status,
         outcome="" if end is None else text(end["outcome"]),
         report="" if end is None else text(end["report"]),
+        about=About.from_data(content["about"]),
     )
 
 

@@ -27,6 +27,15 @@ def of_another_relation(path: Path, kept: Neighbours, asked: Neighbours) -> str:
     )
 
 
+def of_another_table(path: Path, why: str) -> str:
+    """Say that a charge seems to be about another table."""
+    return (
+        f"this fit seems to be on another table than the earlier ones of ledger {str(path)!r}: {why}. A ledger is for "
+        "one data set; charge another ledger. If it is the same data, say so: ledger.noted(same_data=True), or "
+        "--same-data. Nothing was released or charged."
+    )
+
+
 def no_reservation(path: Path, number: int, state: State) -> str:
     """Say that a row cannot be void, and which rows can."""
     still_open = ", ".join(str(entry.number) for entry in state.entries if entry.status == "open")

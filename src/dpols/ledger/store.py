@@ -28,7 +28,7 @@ from ..storage.output_file import LEDGER_ID
 
 Content = dict[str, Any]
 
-_VERSION = 1
+_VERSION = 2
 _PATIENCE = 120.0  # seconds to wait for other writers
 _START = "0" * 64
 # What SQLite says of a journal that it may not use, where the file cannot be written or the journal not be opened.

@@ -1,11 +1,14 @@
 """What a ledger says of itself to people: on the command line, and in a notebook."""
 
+import math
 from pathlib import Path
 
 from ..pages.parts import Section, Table, notebook_part
+from ..privacy import PrivacyBudget, gaussian_multiplier
 from .budget_ledger import gaussian_left
 from .records import Entry, State
 
+_MOST_COLUMNS = 12  # that are named
 CHARGES = (">row", "time (UTC)", ">takes", "is", "what")
 
 
@@ -13,8 +16,11 @@ def facts_of(state: State, head: str) -> list[tuple[str, str]]:
     """Return what a ledger promises, what is used of it and what is left."""
     facts = [
         ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
+        ("data", state.data or ""),
+        ("columns", _columns(state)),
         ("neighbours", str(state.neighbours)),
         ("used", f"{100.0 * state.used:.4g} %"),
+        ("how fits add up", how_fits_add_up(state)),
         ("open", _open(state)),
         ("left", _left(state)),
         ("black boxes", _black_boxes(state)),
@@ -41,6 +47,21 @@ def in_a_notebook(path: Path, state: State, head: str) -> str:
     return notebook_part(f"Ledger {path.name}", sections, share=("used", min(state.used, 1.0)))
 
 
+def to_html(path: Path, state: State, head: str) -> str:
+    """Return a ledger as one HTML page that needs no other file."""
+    from ..pages import render
+
+    facts = tuple(fact for fact in facts_of(state, head) if fact[0] != "used")
+    return render(
+        "ledger.html",
+        title=f"Ledger {path.name}",
+        used=min(state.used, 1.0),
+        facts=facts,
+        columns=CHARGES,
+        charges=charges_of(state),
+    )
+
+
 def _black_boxes(state: State) -> str:
     """Say what was used of the part that is set apart for black boxes; nothing where there is none."""
     apart, apart_delta = state.caps.black_boxes
@@ -56,7 +77,28 @@ def _open(state: State) -> str:
 
 def _what(entry: Entry) -> str:
     """Say what was charged, and how it ended where that is not as usual."""
-    return entry.what if entry.outcome in ("", "released") else f"{entry.what} ({entry.outcome})"
+    what = f"{entry.what}; {entry.about.label}" if entry.about.label else entry.what
+    return what if entry.outcome in ("", "released") else f"{what} ({entry.outcome})"
+
+
+def _columns(state: State) -> str:
+    """Name the columns of all charges, with the last range that was declared of each."""
+    known = {name: found for entry in state.counted for name, found in entry.about.columns}
+    shown = [name if found is None else f"{name} [{found[0]:g}, {found[1]:g}]" for name, found in known.items()]
+    return ", ".join((*shown[:_MOST_COLUMNS], *([f"{len(shown) - _MOST_COLUMNS} more"] * (len(shown) > _MOST_COLUMNS))))
+
+
+def how_fits_add_up(state: State) -> str:
+    """Say why several fits take less than the sum of their epsilons; nothing where only black boxes can be charged."""
+    if state.caps.multiplier == math.inf:
+        return ""
+    third = PrivacyBudget(state.budget.epsilon / 3.0, state.budget.delta)
+    share = (state.caps.multiplier / gaussian_multiplier(third.for_zero_out(state.neighbours))) ** 2
+    return (
+        f"a fit of epsilon = {third.epsilon:.3g}, delta = {third.delta:.3g} takes about {share:.0%}, and three of them "
+        f"about {3.0 * share:.0%}, although their epsilons add up to {state.budget.epsilon:.3g}. The noise of each is "
+        "drawn anew, so that what they reveal adds up like squares: half of an epsilon costs about a quarter"
+    )
 
 
 def _left(state: State) -> str:
