@@ -47,10 +47,10 @@ class FixedPointSpan:
         # Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products below.
         scale = ONE - 0.5 * np.sqrt(width) - 1.0
         rows = buffer[: len(span.features)]
-        # Into a part of longer rows one operation goes, as each takes long there.
-        np.rint(span.features * (span.weight * scale), out=rows[:, :p])
+        np.multiply(span.features, span.weight * scale, out=rows[:, :p])
         if span.constant is not None:
-            rows[:, p] = np.rint(np.broadcast_to(span.constant[:, 0] * scale, len(rows)))
+            rows[:, p] = np.broadcast_to(span.constant[:, 0] * scale, len(rows))
+        np.rint(rows, out=rows)
         squares = np.einsum("ij,ij->i", rows, rows)
         if squares.max(initial=0.0) > SQUARE:
             rows[squares > SQUARE] = 0.0
