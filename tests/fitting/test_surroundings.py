@@ -166,7 +166,7 @@ MANY = {
     "cross_val_predict": lambda one: cross_val_predict(one, X, Y, cv=2),
     "GridSearchCV": lambda one: GridSearchCV(one, {"fit_intercept": [True, False]}, cv=2).fit(X, Y),
     "threads": lambda one: cross_val_score(one, X, Y, cv=2, n_jobs=2),
-    "BaggingRegressor": lambda one: BaggingRegressor(one, n_estimators=2).fit(X, Y),
+    "BaggingRegressor": lambda one: BaggingRegressor(one.set_params(max_weight=10), n_estimators=2).fit(X, Y),
     "IterativeImputer": lambda one: IterativeImputer(one, max_iter=1).fit(WITH_A_GAP),
 }
 
