@@ -147,8 +147,6 @@ def quick_groups(runs: int = 300) -> list[Group]:
         Group("ill conditioned, skewed errors", 5_000, 2, (10.0,), runs),
         Group("well conditioned, normal errors", 5_000, 5, (3.0,), runs),
         Group("units of 5 rows", 5_000, 2, (10.0,), runs),
-        Group("logistic", 5_000, 2, (3.0,), runs),
-        Group("Poisson, overdispersed, skewed features", 5_000, 2, (10.0,), runs),
     ]
 
 
