@@ -32,7 +32,7 @@ from dpols.privacy import GaussianRelease
 EVERYTHING = {"count_clipped": True}
 COUNTS = (
     "counts of values by magnitude",
-    "counts of values between even edges",
+    "counts of values by quantile",
     "counts of norms of rows",
     "counts of values within and beyond bounds",
 )
