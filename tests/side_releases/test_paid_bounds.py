@@ -206,6 +206,21 @@ def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, a
     assert all(call.within for call in report.calls)
 
 
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
+def test_a_row_without_a_usable_weight_is_no_row(weight, arithmetic):
+    rng = np.random.default_rng(0)
+    X, weights = rng.uniform(-1.0, 1.0, (300, 3)), rng.choice([0.5, 1.0, 1e308], 300)
+    how = {"max_weight": 2.0, "neighbours": "add-remove", "bad_rows": "zero", "random_state": 1}
+
+    def saved(X, y, weights):
+        model = PrivateLinearRegression(3.0, 1e-6, PaidBounds(), arithmetic=arithmetic, **how)
+        return model.fit(X, y, sample_weight=weights).to_json()
+
+    longer = np.vstack([X, np.full(3, 50.0)]), np.append(X.sum(axis=1), 9.0), np.append(weights, weight)
+    assert saved(*longer) == saved(X, X.sum(axis=1), weights)
+
+
 def test_a_release_that_was_not_charged_is_refused(monkeypatch):
     """The fit accounts for what the channel recorded, not for what the bounds say they released."""
     table = skewed(2000)

@@ -141,4 +141,5 @@ def _unbounded(prepared: Prepared) -> UnboundedRows:
         prepared.arithmetic,
         request.rows_per_unit,
         prepared.relation.rows_are_public,
+        request.max_weight,
     )

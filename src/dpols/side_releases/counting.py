@@ -29,6 +29,7 @@ class UnboundedRows:
     arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
     rows_are_public: bool = True  # whether their number is
+    max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
 
     def n_units(self, counts: Sequence[Array]) -> float:
         """Return how many units there may be: as public, or else by noisy counts of each column's values."""
