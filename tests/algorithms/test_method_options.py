@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from method_problems import easy_problem
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
@@ -79,10 +78,3 @@ def test_options_can_be_searched():
 def test_a_wrong_option_is_named(method, options, message):
     with pytest.raises(ValueError, match=message):
         model(method, **options).fit(*easy_problem(50, 3))
-
-
-@parametrize_with_checks(
-    [PrivateLinearRegression(**BUDGET, method=name, arithmetic="float") for name in ("adassp", "linmix-dynamic")]
-)
-def test_scikit_learn_finds_nothing_wrong(estimator, check):
-    check(estimator)

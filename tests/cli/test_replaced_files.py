@@ -26,17 +26,20 @@ def ledger(tmp_path):
 def refused(done, ledger, *words):
     """Check that a fit stopped at a mistake, and that the ledger holds what it held."""
     assert (done.code, done.out) == (2, "")
-    assert all(word in done.err for word in words)
+    assert all(word in done.err for word in words), done.err
     assert [entry.what for entry in ledger.entries()] == ["earlier"]
     assert ledger.check()
 
 
 @pytest.mark.parametrize("name", ["my.ledger", "./my.ledger", "hard-link"])
 def test_a_model_never_overwrites_the_ledger_it_is_charged_to(fit, ledger, name):
-    os.link("my.ledger", "hard-link")
+    words = ["--out", "would overwrite a ledger"]
+    if name == "hard-link":
+        os.link("my.ledger", name)
+        words = ["has a second name (a hard link)"]
     done = fit("--out", name)
-    os.unlink("hard-link")
-    refused(done, ledger, "--out", "would overwrite a ledger")
+    Path("hard-link").unlink(missing_ok=True)
+    refused(done, ledger, *words)
 
 
 @pytest.mark.parametrize("other", ["report", "predict", "bounds-template", "save"])

@@ -31,6 +31,7 @@ def checked(**changes):
 
 CONFIGURATIONS = [
     *(checked(method=method) for method in ALGORITHMS),
+    *(checked(method=method, arithmetic="float") for method in ("adassp", "linmix-dynamic")),
     checked(fit_intercept=False),
     checked(constraints=Constraints(lower=0.0)),
     checked(arithmetic="float", bounds=Bounds(x_norm=10.0, target=(-100.0, 300.0))),

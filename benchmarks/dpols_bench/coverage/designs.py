@@ -203,6 +203,7 @@ PEOPLE = (
 )
 _YES_NO: dict[str, Any] = {"family": "binomial", "target": (0.0, 1.0), "slope": 1.5, "intercept": -0.4}
 _COUNT: dict[str, Any] = {"family": "poisson", "target": (0.0, 60.0), "slope": 0.8, "intercept": 1.0}
+_SPREAD = {**_COUNT, "equal_variances": False}
 _CLUSTERS: dict[str, Any] = {"rows_per_unit": 5, "exact": False, "equal_variances": False}
 FAMILY_DESIGNS = (
     Design("logistic", _bernoulli, **_YES_NO),
@@ -212,8 +213,8 @@ FAMILY_DESIGNS = (
     Design("logistic, units of 5 rows", _bernoulli, **_YES_NO, **_CLUSTERS),
     Design("Poisson", _poisson, **_COUNT),
     Design("Poisson, one event in 20 rows", _poisson, **{**_COUNT, "intercept": -3.2, "target": (0.0, 10.0)}),
-    Design("Poisson, overdispersed, skewed features", _overdispersed, **_COUNT, features=_skewed_features),
-    Design("Poisson, overdispersed, a dummy at 3%", _overdispersed, **_COUNT, features=_rare_dummy),
+    Design("Poisson, overdispersed, skewed features", _overdispersed, **_SPREAD, features=_skewed_features),
+    Design("Poisson, overdispersed, a dummy at 3%", _overdispersed, **_SPREAD, features=_rare_dummy),
     Design("Poisson, units of 5 rows", _poisson, **_COUNT, **_CLUSTERS),
 )
 DESIGNS = {design.name: design for design in (*OLD, *PEOPLE, *FAMILY_DESIGNS)}
