@@ -18,7 +18,7 @@ from .feature_map import FeatureMap, outcomes
 from .fitting import Request
 from .fitting.surroundings import warn_user
 from .inference.intervals import Target
-from .labels import FOUND, as_numbers, column_of, declared_labels, found_labels
+from .labels import as_numbers, column_of, declared_labels, found_labels, in_public_words
 from .ledger import BudgetLedger
 from .linalg import Array
 from .predicting import PredictingMeans
@@ -226,10 +226,12 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
     def _request(self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None) -> Request:
         """Ask for outcomes between 0 and 1, or between the numbers that stand for the labels on a cluster."""
         request = super()._request(groups, dependent, sample_weight)
-        found, target = (FOUND,) if self.__dict__.pop("_found") else (), self.__dict__.pop("_range")
+        public = in_public_words(self.classes_, found=self.__dict__.pop("_found"))
+        request = replace(request, assumed_public=(public,), labels=tuple(map(str, self.classes_.tolist())))
+        target = self.__dict__.pop("_range")
         if request.feature_map is not None:
             feature_map = replace(request.feature_map, target=target, target_name=dependent)
-            return replace(request, assumed_public=found, feature_map=feature_map)
+            return replace(request, feature_map=feature_map)
         bounds = request.bounds
         if isinstance(bounds, Bounds):
             if bounds.y_abs is not None or bounds.target not in (None, _YES_OR_NO):
@@ -237,7 +239,7 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
                     f"bounds={bounds!r} have a range of the target, which a yes/no outcome does not need; leave it out."
                 )
             bounds = replace(bounds, target=target)
-        return replace(request, assumed_public=found, bounds=bounds)
+        return replace(request, bounds=bounds)
 
     def _set_coefficients(self, slopes: Any, intercept: float) -> None:
         self.coef_, self.intercept_ = slopes[None, :], np.array([intercept])

@@ -9,8 +9,6 @@ from .data.kinds import is_table, library_of
 from .errors import DataError, ParameterError
 from .linalg import Array
 
-FOUND = "the two labels of the target, which were found in the data"
-
 
 def declared_labels(classes: Any) -> Array | None:
     """Return the declared labels as an array of two, or None where none are declared."""
@@ -45,6 +43,12 @@ def found_labels(y: Any) -> Array:
             "are required. Declare them by classes=(no, yes) if one of them does not occur."
         )
     return labels
+
+
+def in_public_words(labels: Array, *, found: bool) -> str:
+    """Say for a report which label is which, and where they were found."""
+    no, yes = labels.tolist()
+    return f"the labels {no!r} (no) and {yes!r} (yes) of the target{', which were found in the data' * found}"
 
 
 def as_numbers(y: Any, labels: Array) -> Array:

@@ -1,5 +1,7 @@
 """Yes/no outcomes and counts through the whole path: labels, tables, files, units, ledgers, reports and model files."""
 
+import html
+
 import numpy as np
 import pytest
 
@@ -62,11 +64,27 @@ def test_a_fit_is_near_the_true_odds_and_says_so():
     assert [line.value for line in report.coefficients] == [*model.coef_[0], model.intercept_[0]]
 
 
-def test_labels_that_were_found_are_assumed_public_and_declared_ones_are_not():
+def test_reports_and_summaries_say_which_label_is_the_yes():
+    people = frame().drop(columns="visits")
+    for classes, words in ((None, "sick (yes: yes, no: no)"), (("yes", "no"), "sick (yes: no, no: yes)")):
+        model = logistic(classes=classes).fit(people, "sick")
+        assert f"Dep. variable  {words}" in str(model.summary())
+    report = model.privacy_report_
+    texts = report.to_text(), html.unescape(report.to_html()), report.to_markdown()
+    assert all("the labels 'yes' (no) and 'no' (yes) of the target" in text for text in texts)
+    again = type(report).from_dict(report.to_dict())
+    assert again == report
+    with pytest.raises(ModelFileError, match="labels are those of a no and of a yes"):
+        type(report).from_dict({**report.to_dict(), "labels": ["no"]})
+
+
+def test_labels_that_were_found_are_said_to_be_and_declared_ones_are_not():
     X, sick, _ = arrays()
     found, declared = logistic(bounds=RANGES).fit(X, sick), logistic(bounds=RANGES, classes=("no", "yes")).fit(X, sick)
-    assert any("labels" in line for line in found.privacy_report_.assumed_public)
-    assert not any("labels" in line for line in declared.privacy_report_.assumed_public)
+    labels = "the labels 'no' (no) and 'yes' (yes) of the target"
+    assert found.privacy_report_.assumed_public[-1] == f"{labels}, which were found in the data"
+    assert declared.privacy_report_.assumed_public[-1] == labels
+    assert found.privacy_report_.described[0] == ("Dep. variable", "yes: yes, no: no")
     np.testing.assert_array_equal(found.coef_, declared.coef_)
     turned = logistic(bounds=RANGES, classes=("yes", "no"), epsilon=50.0).fit(X, sick)
     assert turned.classes_.tolist() == ["yes", "no"]

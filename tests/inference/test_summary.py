@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from inference_problems import Known, fitted, frame, table
+from inference_problems import BOUNDS, Known, fitted, frame, table
 
-from dpols import Bounds, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols import Bounds, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression
 from dpols.inference import Estimate
 from dpols.inference.summary import summarise
 
@@ -35,6 +35,18 @@ def test_numbers_are_those_of_the_intervals():
     assert summary.columns[-2:] == ("[0.05", "0.95]")
     assert "these very rows" in " ".join(str(summary).split())
     assert "population" in " ".join(str(model.summary()).split())
+
+
+def test_intervals_by_found_bounds_come_with_a_caution():
+    X, y = table(20_000)
+    known = Bounds(list(BOUNDS.features.values()), BOUNDS.target)
+    for bounds, word in ((PaidBounds(), "found"), (known, "declared")):
+        model = fitted(X, y, bounds=bounds)
+        notes, report = model.summary().notes, model.privacy_report_
+        assert any(f"clipped to the {word} bounds" in note for note in notes)
+        places = notes[0], report.estimate_notes[0], report.to_text(), report.to_html(), report.to_markdown()
+        assert [("what the found bounds cut off" in " ".join(p.split())) for p in places] == [word == "found"] * 5
+    assert "found bounds" not in str(fitted(X, y, bounds=PaidBounds(), inference=False).summary())
 
 
 def test_without_inference_it_says_how_to_ask():

@@ -22,7 +22,7 @@ from ..inference.rows import coefficient_rows, ratio_rows
 from ..inference.tables import HIDDEN_WORDS
 from ..inference.words import WORDS
 from ..report import PrivacyReport, release_lines
-from ..report.outcome import NO_INTERVALS, Coefficient, EstimateLine, verdict_of
+from ..report.outcome import CUT_AT_FOUND_BOUNDS, NO_INTERVALS, Coefficient, EstimateLine, verdict_of
 from ..side_releases.bounds_advice import advice_on_paid, advice_on_room, advice_on_spread, room_for_width
 from ..side_releases.free_advice import advice_on_means, advice_on_weights, released_means
 from ..versions import versions
@@ -137,6 +137,7 @@ def _described(prepared: Prepared) -> dict[str, Any]:
     name = request.target_name or (None if feature_map is None else feature_map.target_name)
     return {
         "target_name": name if feature_map is None or name is None else feature_map.fitted_label(name),
+        "labels": request.labels,
         "table_name": _file_name(prepared.source),
         "formula": None if feature_map is None else feature_map.formula,
         "reference_levels": _references(feature_map),
@@ -194,10 +195,13 @@ def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
     if outcome.limits is not None:
         return (NO_INTERVALS,)
     weighted = outcome.row_map.max_weight is not None
-    return () if inference is None else (*_estimate_notes(inference), *_quality_notes(inference, weighted=weighted))
+    if inference is None:
+        return ()
+    notes = _estimate_notes(inference, paid=outcome.bounds.origin == "paid")
+    return (*notes, *_quality_notes(inference, weighted=weighted))
 
 
-def _estimate_notes(inference: Inference) -> tuple[str, ...]:
+def _estimate_notes(inference: Inference, *, paid: bool) -> tuple[str, ...]:
     if inference.why_not():
         return f"No intervals: {'; '.join(inference.why_not())}.", *on_powers(inference.names, inference.why_not())
     missing = (
@@ -211,7 +215,7 @@ def _estimate_notes(inference: Inference) -> tuple[str, ...]:
         f"Intervals are for the population that the rows are a sample of, {when}. They count privacy noise and "
         "sampling noise, not what the bounds clip."
     )
-    return (*missing, what, *inference.assumptions)
+    return (*((CUT_AT_FOUND_BOUNDS,) if paid else ()), *missing, what, *inference.assumptions)
 
 
 def _quality_notes(inference: Inference, *, weighted: bool) -> tuple[str, ...]:

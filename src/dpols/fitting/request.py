@@ -38,6 +38,7 @@ class Request:
     count_clipped: bool = False
     inference: bool = False  # whether to fit by the method that has intervals
     target_name: str | None = None  # the dependent variable, where it has a name
+    labels: tuple[str, ...] = ()  # of a yes/no outcome: that of a no, and that of a yes
     family: FamilyName = "gaussian"
     assumed_public: tuple[str, ...] = ()  # what else the fit takes for public, for its report
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen

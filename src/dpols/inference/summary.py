@@ -12,6 +12,7 @@ import numpy as np
 
 from ..algorithms import algorithm
 from ..report import PrivacyReport
+from ..report.outcome import CUT_AT_FOUND_BOUNDS
 from .from_releases import SQUARES, TAIL
 from .hypotheses import TINY, WaldTest, overall_test
 from .intervals import Inference, Target, checked_alpha, on_powers
@@ -35,7 +36,7 @@ _FOR_DATA = (
     "Intervals of coefficients are for {} on these very rows: they hold privacy noise only, and no sampling noise."
 )
 _BOUNDED = (
-    "Those of {} are for these very rows. All are about rows clipped to the declared bounds: intervals do not account "
+    "Those of {} are for these very rows. All are about rows clipped to the {} bounds: intervals do not account "
     "for values clipped at the bounds."
 )
 _ASSUMED = {
@@ -198,13 +199,15 @@ def summarise(
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
         empty += on_powers(inference.names, inference.why_empty(target))
         count = sum(row.p_value is not None for row in rows)
+        paid = report.bounds_origin == "paid"
         notes = (
+            *((CUT_AT_FOUND_BOUNDS,) if paid else ()),
             *empty,
             _COLUMNS,
             *((_RATIOS.format(words.ratio),) if words.ratio else ()),
             _intervals_are_for(inference, target, words),
             *inference.assumptions,
-            _BOUNDED.format(f"{words.explained} and {words.spread}"),
+            _BOUNDED.format(f"{words.explained} and {words.spread}", "found" if paid else "declared"),
             *_looked_at(count, overall_test(inference, target)),
         )
     if inference is not None:

@@ -13,6 +13,12 @@ NO_INTERVALS = (
     "No intervals: the coefficients are kept within constraints. Where a limit is met, the error of a coefficient is "
     "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
 )
+CUT_AT_FOUND_BOUNDS = (
+    "Caution: the fit found its own bounds and cut values there. The intervals are about the cut values, and do not "
+    "account for what the found bounds cut off. In simulations of skewed (lognormal) columns at epsilon 1, half of the "
+    "95% intervals missed the slope of the uncut values with 3,000 rows, and three of four with 30,000. Declare bounds "
+    "for intervals."
+)
 CONSTRAINED_NOISE = (
     "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
     "far they are off."

@@ -45,6 +45,7 @@ class PrivacyReport(Report):
     staged: bool  # later releases were chosen by what earlier ones released, so that the cost is that of the stages
     versions: tuple[tuple[str, str], ...]  # of dpols and of what its results depend on
     target_name: str | None = None  # the dependent variable, where it has a name
+    labels: tuple[str, ...] = ()  # of a yes/no outcome: that of a no, and that of a yes
     table_name: str | None = None  # of the file or folder that the rows are from, where they are from one
     formula: str | None = None
     reference_levels: tuple[tuple[str, str], ...] = ()  # columns of categories, with the one others are compared with
@@ -82,13 +83,22 @@ class PrivacyReport(Report):
         """What was fitted, as far as it has names: dependent variable, formula, reference levels and date."""
         levels = ", ".join(f"{level} (of {column})" for column, level in self.reference_levels)
         facts = (
-            ("Dep. variable", self.target_name),
+            ("Dep. variable", self._dependent),
             ("Table", self.table_name),
             ("Formula", self.formula),
             ("Reference", levels or None),
             ("Date", self.date),
         )
         return tuple((name, fact) for name, fact in facts if fact is not None)
+
+    @property
+    def _dependent(self) -> str | None:
+        """The dependent variable; of a yes/no outcome with its labels, on which the signs of coefficients depend."""
+        if not self.labels:
+            return self.target_name
+        no, yes = self.labels
+        named = f"yes: {yes}, no: {no}"
+        return named if self.target_name is None else f"{self.target_name} ({named})"
 
     @property
     def noise_meaning(self) -> str:
@@ -206,6 +216,13 @@ def _ledger_entry(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
+def _labels(value: Any) -> tuple[str, ...]:
+    labels = tuple_of(text)(value)
+    if len(labels) not in (0, 2):
+        raise ValueError("labels are those of a no and of a yes")
+    return labels
+
+
 def _one_of(known: Collection[str], what: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if text(value) not in known:
@@ -224,4 +241,5 @@ _CHECKED: dict[str, Callable[[Any], Any]] = {
     "asked": lambda value: PrivacyBudget(**{name: finite_number(number) for name, number in mapping(value).items()}),
     "lines": tuple_of(line_from_dict),
     "ledger_entry": _ledger_entry,
+    "labels": _labels,
 }
