@@ -256,7 +256,13 @@ class PrivateRegression(Inferring, BaseEstimator):
         unit, most = self.unit, self.max_rows_per_unit
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
-        if (unit is None and groups is None) != (most is None):
+        if most is None and not (unit is None and groups is None):
+            given = "groups" if unit is None else f"unit={unit!r}"
+            raise ParameterError(
+                f"{given} needs max_rows_per_unit=..., how many rows of each unit are used, such as 5. The noise grows "
+                "with it."
+            )
+        if unit is None and groups is None and most is not None:
             raise ParameterError(
                 "max_rows_per_unit goes with unit, or with groups of fit: it says how many rows of each unit are used."
             )

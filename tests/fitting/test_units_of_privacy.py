@@ -175,9 +175,9 @@ def test_paid_bounds_protect_units_too():
 @pytest.mark.parametrize(
     ("parameters", "groups", "message"),
     [
-        ({"unit": 0}, None, "max_rows_per_unit goes with unit"),
+        ({"unit": 0}, None, "unit=0 needs max_rows_per_unit=..."),
         ({"max_rows_per_unit": 3}, None, "max_rows_per_unit goes with unit"),
-        ({}, [0] * 40, "max_rows_per_unit goes with unit"),
+        ({}, [0] * 40, "groups needs max_rows_per_unit=..."),
         ({"unit": 0, "max_rows_per_unit": 3}, [0] * 40, "give one of them"),
         ({"max_rows_per_unit": 0}, [0] * 40, "max_rows_per_unit=0 must be a whole number"),
         ({"max_rows_per_unit": 1.5}, [0] * 40, "max_rows_per_unit=1.5"),

@@ -133,7 +133,8 @@ class BoundedRows:
 
     def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values
-        check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows)
+        weighted = self.row_map.max_weight is not None
+        check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows, weighted=weighted)
         return tuple(values)
 
 
@@ -151,14 +152,15 @@ class NumberedRows:
         return self.rows._checked(self.source.total(_sum_over_spans, *how, kernel, *args))
 
 
-def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows) -> None:
+def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows, weighted: bool = False) -> None:
     """Raise where a pass did not read the announced rows, or found rows that are not finite and were to be refused."""
     if total.n_rows != n_rows:
         raise DataError("a pass read another number of rows than there were at first; the source must not change.")
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
-            "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Remove or impute them, or pass "
-            "bad_rows='zero' to count each of them as a row of zeros. A negative weight counts as bad, too."
+            "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Say by missing=... of a feature "
+            "map or a bounds file what stands for an empty cell, or pass bad_rows='zero' to fit on complete rows only; "
+            f"values filled in from the data void the guarantee.{' A negative weight counts as bad, too.' * weighted}"
         )
 
 
