@@ -9,7 +9,7 @@ from test_law_whitened import metric_of, ready
 
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import path
-from dpols.data import kept_rows
+from dpols.data import fixed_point, kept_rows
 from dpols.statistics import (
     Gradients,
     on_grid,
@@ -24,6 +24,7 @@ from dpols.statistics import (
 
 pytestmark = pytest.mark.filterwarnings("error")
 seeds = st.integers(0, 2**32 - 1)
+STEP = 2.0**-fixed_point.BITS
 
 
 @pytest.fixture
@@ -78,13 +79,54 @@ def test_gradients_near_a_reference_have_the_bits_of_a_pass(seed, n_rows):
         np.testing.assert_array_equal(found.step, expected.step)
 
 
+def rounded_twice(rng, width):
+    """A point of the grid, next to where the grid becomes coarser, and the point to which it is rounded again."""
+    border = 2.0**0.99 - 1.0
+    while True:
+        direction = rng.standard_normal((1, width))
+        given = grid_value(direction * border * (1.0 - 1e-7) / np.linalg.norm(direction))
+        evaluated = grid_value(given)
+        if np.linalg.norm(evaluated - given) > 5.0 * STEP:
+            return given, evaluated
+
+
+def grid_value(theta):
+    numbers, exponent = fixed_point.on_grid(theta)
+    return numbers * 2.0 ** -exponent[:, None]
+
+
+@pytest.mark.parametrize("rounded", ["reference", "next"])
+@pytest.mark.parametrize("seed", range(3))
+def test_distances_are_those_of_the_points_that_are_evaluated(seed, rounded):
+    rng, width, limit = np.random.default_rng(seed), 8, np.array([0.3])
+    given, evaluated = rounded_twice(rng, width)
+    away = (evaluated - given) / np.linalg.norm(evaluated - given)
+    other = grid_value(given - 2.0**-8 * away)
+    assert (grid_value(other) == other).all()
+    start, after = (given, other) if rounded == "reference" else (other, given)
+    reach = np.linalg.norm(given - other, axis=1) * (1.0 + 1e-9)  # the evaluated points are farther apart
+    # Residuals at the reference that come to the limit, within a few steps, where the way is as long as the reach.
+    X = np.repeat(0.999 * away, 121, axis=0)
+    sizes = limit / 0.999 - 0.999 * reach - 2.0 * STEP + np.arange(-60, 61) * STEP
+    y = X @ grid_value(start)[0] + np.sign((start - after) @ away[0]) * sizes
+    X, y = np.vstack((X, 0.05 * rng.standard_normal((500, width)))), np.r_[y, rng.uniform(-0.1, 0.1, 500)]
+    assert np.abs(y).max() < 1.0
+    rows = bounded(X, y, arithmetic="exact")
+    white = whiten(rows, np.eye(width)[None], totals_and_products(rows)[1])
+    gradients = Gradients(white)
+    gradients.at(start, limit=limit, reach=reach)
+    found, expected = gradients.at(after, limit=limit), whitened_gradient(white, after, limit=limit)
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
 def test_points_within_reach_take_no_pass_and_others_do(taken):
     _, white, theta, limit, sizes = problem(5, 400)
-    reach = 1e-3 * np.median(sizes, axis=1) / np.square(np.linalg.norm(white.metric, axis=(1, 2)))
+    # Long enough that rounding to the grid changes distances by less than 1%.
+    reach = 5e-2 * np.median(sizes, axis=1) / np.square(np.linalg.norm(white.metric, axis=(1, 2)))
     gradients = Gradients(white)
     gradients.at(theta, limit=limit, reach=reach)
     step = np.einsum("tij,tj->ti", white.metric, np.full_like(theta, 0.5))
-    for share, count in ((0.5, 1), (0.999, 2), (1.02, 2)):
+    for share, count in ((0.5, 1), (0.99, 2), (1.02, 2)):
         gradients.at(theta + share * step * reach[:, None], limit=limit)
         assert len(taken) == count
     gradients.at(theta, limit=0.999 * limit)

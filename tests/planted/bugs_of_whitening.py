@@ -217,6 +217,15 @@ BUGS = (
     ),
     Bug(
         "a row taken for one that is not shortened",
+        "a reference before it is rounded",
+        Edit(
+            "statistics/screening.py",
+            "_Reference(point, limit, reach, near,",
+            "_Reference((theta, np.zeros(len(theta))), limit, reach, near,",
+        ),
+    ),
+    Bug(
+        "a row taken for one that is not shortened",
         "wrong side of the limit",
         Edit(
             "statistics/screening.py",

@@ -35,22 +35,23 @@ _UP = 1.0 + 2.0**-40  # more than the operations below can err by
 
 @dataclass(frozen=True, repr=False)
 class _Reference:
-    """A point, and what is known of the rows near it."""
+    """A point, as it is evaluated, and what is known of the rows near it."""
 
-    theta: Array
+    point: tuple[Array, Array]
     limit: Array
     reach: Array  # so far away, in whitened coordinates, rows that are not kept are not shortened
     kept: NumberedRows  # the rows that may be shortened
     others: Products
 
-    def holds_at(self, theta: Array, limit: Array, metric: Array) -> bool:
+    def holds_at(self, point: tuple[Array, Array], limit: Array, metric: Array) -> bool:
         """Whether the point is so near, and the limit so high, that no other row is shortened; of public numbers."""
-        step = theta - self.theta
+        theta, own = _evaluated(point), _evaluated(self.point)
+        step = theta - own
         inside = np.linalg.solve(metric, step[:, :, None])
         left = step - (metric @ inside)[:, :, 0]
         sizes = np.linalg.norm(np.abs(metric) @ np.abs(inside), axis=1)[:, 0] + np.linalg.norm(theta, axis=1)
         rounding = np.linalg.norm(left, axis=1) + (theta.shape[1] + 8.0) * 2.0**-51 * (
-            sizes + np.linalg.norm(self.theta, axis=1)
+            sizes + np.linalg.norm(own, axis=1)
         )
         near = np.linalg.norm(inside, axis=1)[:, 0] * _UP <= self.reach
         return bool((near & (rounding <= _SLACK) & (limit >= self.limit)).all())
@@ -78,9 +79,8 @@ class Gradients:
         One row moves it as that says: every bit is the same. ``reach`` is how far the next points are expected to be
         away, in whitened coordinates; None where it is so far that every point takes a pass.
         """
-        rows = self._rows
-        if self._reference is not None and self._reference.holds_at(theta, limit, rows.metric):
-            point = grid_point(theta)
+        rows, point = self._rows, grid_point(theta)
+        if self._reference is not None and self._reference.holds_at(point, limit, rows.metric):
             with one_pass() as tell:
                 sums = self._reference.whole_sums(point, limit)
                 tell(rows.bounded.n_rows)
@@ -111,12 +111,18 @@ class Gradients:
             high, low, *counts, kept = rows.numbered.total(_near, *point, limit, reach, edges, spare, width=width)
             near = kept.numbered(rows.bounded)
             self._reference = (
-                None if near is None else _Reference(theta, limit, reach, near, rows.products.without(near))
+                None if near is None else _Reference(point, limit, reach, near, rows.products.without(near))
             )
             tell(rows.bounded.n_rows)
         found = [in_whitened_metric(rows, whole_sums((high, low)), point, limit)]
         found += [counted(each, rows.bounded.arithmetic) for each in counts]
         return [per_unit(each, rows.rows_per_unit) for each in found]
+
+
+def _evaluated(point: tuple[Array, Array]) -> Array:
+    """Return where residuals are computed, exactly; rounding to the grid again may give another point."""
+    numbers, exponent = point
+    return np.asarray(numbers * 2.0 ** -exponent[:, None])
 
 
 def _shortened(span: Any, lengths: Array, *args: Any) -> tuple[Array, ...]:
