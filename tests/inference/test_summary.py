@@ -128,6 +128,7 @@ class Whole(Known):
 
     squared: tuple[float, float, float] = (0.5, 0.4, 0.6)
     variance: tuple[float, float] = (4.0, 0.5)
+    n_rows: int | None = 500
     rows_used: float = 480.0
     rows_noise: float = 12.0
     cov_type: str = "nonrobust"
@@ -223,6 +224,11 @@ def test_a_summary_names_what_was_fitted():
         assert words in said
     assert max(map(len, text.splitlines())) <= 80
     assert text.splitlines()[-1]
+
+
+def test_a_number_of_rows_that_is_counted_with_noise_is_said_once():
+    facts = dict(summary_of(whole(n_rows=None), n_rows=480, n_rows_noise=12.0).facts)
+    assert facts["Rows"] == "about 480 (counted with noise of standard deviation 12); 3 coefficients"
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9, 1e150])
