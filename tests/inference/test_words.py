@@ -7,7 +7,7 @@ import pytest
 from inference_problems import BOUNDS, fitted, frame, least_squares, table
 
 from dpols import PrivateLinearRegression, summary_col
-from dpols.errors import InferenceWarning, MissingExtraError, ParameterError
+from dpols.errors import BoundsError, InferenceWarning, MissingExtraError, ParameterError
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
@@ -211,10 +211,16 @@ def test_a_column_that_is_called_intercept_is_not_lost():
     X, y = table(3000)
     bounds = type(BOUNDS)({"intercept": (18.0, 90.0), "hours": (0.0, 60.0)}, BOUNDS.target)
     named = pandas.DataFrame(X, columns=["intercept", "hours"])
-    model = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds, inference=True).fit(named, y)
-    assert {"intercept", "hours", "intercept (2)"} <= set(summary_col([model]).to_frame().index)
-    assert len(model.tidy()) == 3
-    assert model.fvalue == model.f_test(np.eye(3)[:2]).fvalue
+    model = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=bounds, inference=True, fit_intercept=False)
+    model.fit(named, y)
+    shown = summary_col([model]).to_frame()
+    assert {"intercept", "hours"} <= set(shown.index)
+    assert "intercept (2)" not in shown.index
+    assert [row.name for row in model.summary().rows] == ["intercept", "hours"]
+    assert len(model.tidy()) == 2
+    assert model.fvalue == model.f_test(np.eye(2)).fvalue  # it is a slope like others, and is tested with them
+    with pytest.raises(BoundsError, match="a feature is named 'intercept', and so is the constant"):
+        model.set_params(fit_intercept=True).fit(named, y)
 
 
 @pytest.mark.parametrize("models", [[], "models", [1], None])
