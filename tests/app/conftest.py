@@ -1,7 +1,8 @@
 """The app in this process, for quick tests, and in a real browser."""
 
-from importlib.util import find_spec
+from importlib.util import threading
 
+import find_spec
 import pytest
 
 # Without the extra there is no app to test.
@@ -57,3 +58,12 @@ def chromium():
         found = playwright.chromium.launch(executable_path=path, args=list(QUIET))
         yield found
         found.close()
+
+
+@pytest.fixture(autouse=True)
+def _plans_have_ended():
+    """Wait for simulated fits: a later test may watch every release of the process."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "dpols-plan":
+            thread.join(120)

@@ -86,7 +86,7 @@ class Planner:
             simulate = lambda: _linear(made, feature_map, n_units, inference, r_squared, delta)  # noqa: E731
         else:
             simulate = lambda: _generalised(made, feature_map, family, n_units, r_squared, delta)  # noqa: E731
-        Thread(target=_filled, args=(made, simulate), daemon=True).start()
+        Thread(target=_filled, args=(made, simulate), daemon=True, name="dpols-plan").start()
         return made
 
 
