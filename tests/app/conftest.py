@@ -1,8 +1,8 @@
 """The app in this process, for quick tests, and in a real browser."""
 
-from importlib.util import threading
+import threading
+from importlib.util import find_spec
 
-import find_spec
 import pytest
 
 # Without the extra there is no app to test.
