@@ -7,10 +7,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
 from .data import Bounds, FileSource
-from .data.opening import targets_to_score
+from .data.opening import one_column, targets_to_score
 from .data.units import without_column
 from .errors import BadRowsError, BoundsError, DataError, ModelFileError
 from .estimators import PrivateLinearRegression
@@ -214,7 +213,7 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
             self.classes_, self._found, self._range = labels, False, _YES_OR_NO
             return without_column(X, y), outcomes(y, labels.tolist(), X)
         X = without_column(X, y) if isinstance(y, str) else X
-        values = column_or_1d(values, warn=True)
+        values = one_column(values)
         self.classes_, self._found = (found_labels(values), True) if labels is None else (labels, False)
         self._range = _YES_OR_NO
         return X, as_numbers(values, self.classes_)

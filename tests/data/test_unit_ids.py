@@ -213,7 +213,7 @@ def test_what_is_no_column_of_ids_is_refused(ids):
 
 def test_ids_of_another_shape_are_refused():
     for ids in (np.ones((2, 2)), np.array(1)):
-        with pytest.raises(DataError, match="have shape"):
+        with pytest.raises(DataError, match="dimensions; give"):
             unit_codes(ids)
 
 

@@ -1,12 +1,20 @@
 """What cannot be used is refused by name, before a single random bit is drawn; what is merely odd is fitted."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from dpols import Bounds, PaidBounds, PrivateLinearRegression, randomness
+from dpols import (
+    Bounds,
+    PaidBounds,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivatePoissonRegressor,
+    randomness,
+)
 from dpols.errors import (
     BoundsError,
     BudgetExceeded,
@@ -109,6 +117,34 @@ def test_rows_that_cannot_be_used_are_refused_before_bits_are_drawn(rows, error,
         estimator.fit(*rows())
     assert not hasattr(estimator, "coef_")
     assert not hasattr(estimator, "privacy_report_")
+
+
+SHAPES = {
+    "fewer weights": lambda fit, X, y: fit(X, y, sample_weight=y[:-1]),
+    "two weights of a row": lambda fit, X, y: fit(X, y, sample_weight=X[:, :2]),
+    "two ids of a row": lambda fit, X, y: fit(X, y, groups=X[:, :2]),
+    "two targets": lambda fit, X, y: fit(X, X[:, :2]),
+    "ragged targets": lambda fit, X, y: fit(X, [[1.0, 2.0], *y[1:].tolist()]),
+    "fewer targets": lambda fit, X, y: fit(X, y[:-1]),
+    "no columns": lambda fit, X, y: fit(X[:, :0], y),
+}
+
+
+@pytest.mark.usefixtures("no_bits")
+@pytest.mark.parametrize("case", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("kind", [PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor])
+def test_errors_about_shapes_do_not_tell_the_number_of_rows(kind, case):
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.0, 1.0, (1237, 3)), rng.integers(0, 2, 1237).astype(float)
+    how = {"neighbours": "add-remove", "max_weight": 2.0}
+    if case is SHAPES["two ids of a row"]:
+        how["max_rows_per_unit"] = 2
+    bounds = Bounds(features=[(-1.0, 1.0)] * 3, target=None if kind is PrivateLogisticRegression else (0.0, 1.0))
+    with pytest.raises(
+        ValueError, match=r"one value|one weight|one id|1d array|as many in each row|0 feature"
+    ) as caught:
+        case(kind(1.0, 1e-6, bounds, **how).fit, X, y)
+    assert not re.search("123[5-8]", str(caught.value))
 
 
 PARAMETERS = {

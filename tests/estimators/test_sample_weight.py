@@ -164,9 +164,9 @@ def test_what_cannot_be_weights_is_refused_before_anything_is_spent():
     for largest in (0.0, -1.0, np.nan, np.inf, "much"):
         with pytest.raises(BoundsError, match="max_weight="):
             linear(max_weight=largest).fit(X, y, sample_weight=weights)
-    with pytest.raises(DataError, match="X has 50 rows but sample_weight has 49 values"):
+    with pytest.raises(DataError, match="sample_weight must have one value for each row"):
         linear().fit(X, y, sample_weight=weights[:-1])
-    with pytest.raises(DataError, match="shape"):
+    with pytest.raises(DataError, match="2 dimensions"):
         linear().fit(X, y, sample_weight=weights[:, None])
     with pytest.raises(DataError, match="names a column, but X is not a table"):
         linear().fit(X, y, sample_weight="w")

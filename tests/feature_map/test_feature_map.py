@@ -239,7 +239,7 @@ def test_cells_of_another_kind_are_refused():
     with pytest.raises(DataTypeError, match="type list") as caught:
         made.transform(rows)
     assert "SECRET" not in str(caught.value)
-    with pytest.raises(DataError, match="shape"):
+    with pytest.raises(DataError, match="the rows have 2 columns, but the map has 1"):
         made.transform(np.zeros((3, 2)))
 
 

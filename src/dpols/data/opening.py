@@ -127,7 +127,10 @@ def _array_source(X: Any, y: Any, weights: Any) -> ArraySource:
         rows = real_numbers(X, "features")
         return ArraySource(rows, np.broadcast_to(np.float64(0.0), rows.shape[:1]))  # zeros that take no memory
     kinds = (np.float64, np.float32)
-    rows = check_array(_matrix(X), dtype=kinds, ensure_all_finite=False, ensure_min_samples=0, input_name="X")
+    least = {"ensure_min_samples": 0, "ensure_min_features": 0}
+    rows = check_array(_matrix(X), dtype=kinds, ensure_all_finite=False, **least, input_name="X")
+    if not rows.shape[1]:  # in the words of scikit-learn, but for the number of rows
+        raise DataError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     target = _vector(y)
     if len(target) != len(rows):
         raise DataError("y must have one value for each row of X, and their numbers differ.")
@@ -138,10 +141,18 @@ def _array_source(X: Any, y: Any, weights: Any) -> ArraySource:
 
 def _vector(y: Any) -> Array:
     """Return targets as a vector of double precision."""
-    from sklearn.utils.validation import check_array, column_or_1d
+    from sklearn.utils.validation import check_array
 
     target = check_array(real_numbers(y, "y"), ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
-    return np.asarray(column_or_1d(target, warn=True).astype(np.float64, copy=False))
+    return one_column(target).astype(np.float64, copy=False)
+
+
+def one_column(y: Any) -> Array:
+    """Return targets as a vector; what is none is refused without its shape, which tells the number of rows."""
+    from sklearn.utils.validation import column_or_1d
+
+    with unquoted(lambda error: "y should be a 1d array, with one target for each row of X."):
+        return np.asarray(column_or_1d(y, warn=True))
 
 
 def _matrix(X: Any) -> Any:

@@ -37,7 +37,7 @@ def unit_ids(ids: Any) -> UnitIds:
     """Tell the units apart: equal ids are one of them, also where they come from different blocks of a column."""
     shape = getattr(ids, "shape", (0,))
     if len(shape) != 1:
-        raise DataError(f"the ids of units have shape {tuple(shape)}; give one for each row.")
+        raise DataError(f"the ids of units have {len(shape)} dimensions; give a list or column of one id for each row.")
     readers: dict[str, Callable[[Any], UnitIds]] = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_pyarrow}
     read = readers.get(library_of(ids))
     if read is not None:

@@ -34,12 +34,12 @@ def weights_of(X: Any, weights: Any) -> Any:
     numbers = real_numbers(weights, "sample_weight").astype(np.float64, copy=False)
     if numbers.ndim != 1:
         raise DataError(
-            f"Sample weights must be 1D array or scalar: sample_weight has shape {numbers.shape}, and one weight for "
-            "each row is expected."
+            f"Sample weights must be 1D array or scalar: sample_weight has {numbers.ndim} dimensions, and one weight "
+            "for each row is expected."
         )
     n_rows = X.num_rows if is_table(X) and hasattr(X, "num_rows") else len(X) if hasattr(X, "__len__") else len(numbers)
     if len(numbers) != n_rows:
-        raise DataError(f"X has {n_rows} rows but sample_weight has {len(numbers)} values; they must be equal.")
+        raise DataError("sample_weight must have one value for each row of X, and their numbers differ.")
     return numbers
 
 

@@ -174,9 +174,10 @@ def _reader(block: Any, names: tuple[str, ...]) -> Callable[[str], Any]:
         return by_name
     rows = as_matrix(block)
     if rows.ndim != 2 or rows.shape[1] != len(names):
+        found = f"{rows.shape[1]} columns" if rows.ndim == 2 else f"{rows.ndim} dimensions"
         raise DataError(
-            f"the rows have shape {rows.shape}, but the map has {len(names)} columns {list(names)}; pass a table with "
-            "these columns, or an array with one column for each of them, in this order."
+            f"the rows have {found}, but the map has {len(names)} columns {list(names)}; pass a table with these "
+            "columns, or an array with one column for each of them, in this order."
         )
     return lambda name: rows[:, names.index(name)]
 

@@ -18,11 +18,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import Bounds
 from ..data.bounds import read_from_data
 from ..data.memory import real_numbers
+from ..data.opening import one_column
 from ..data.weights import checked_max_weight, weights_of
 from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
 from ..estimators import SCORE_IS_EXACT, PrivateLinearRegression
@@ -303,4 +304,4 @@ def _weights(X: Any, sample_weight: Any) -> Array | None:
 def _targets(y: Any) -> Array:
     if y is None or isinstance(y, str):
         raise DataError("y must be the targets themselves, not None or the name of a column.")
-    return np.asarray(column_or_1d(real_numbers(y, "y"), warn=True), dtype=np.float64)
+    return one_column(real_numbers(y, "y")).astype(np.float64, copy=False)
