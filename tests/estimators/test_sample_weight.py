@@ -157,6 +157,14 @@ def test_methods_that_do_not_release_the_sum_of_weights_do_not_judge_against_a_c
         assert verdict.startswith("better" if known else "cannot tell"), method
 
 
+@pytest.mark.parametrize("method", ["whitened", "adassp", "boosted-adassp", "ihm", "linmix"])
+def test_a_sum_of_weights_is_not_told_as_the_number_of_rows(method):
+    X, y, _ = problem(2000)
+    model = linear(50.0, method=method, neighbours="add-remove").fit(X, y, sample_weight=np.full(2000, 0.5))
+    told = model.privacy_report_.n_rows
+    assert abs(told - 2000) < 50 if method == "whitened" else told is None
+
+
 def test_what_cannot_be_weights_is_refused_before_anything_is_spent():
     X, y, weights = problem(50)
     with pytest.raises(ParameterError, match="sample_weight needs max_weight"):

@@ -71,7 +71,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     method, fit, row_map = prepared.method, outcome.fit, outcome.row_map
     evidence = method.evidence(prepared.plan, fit, 0, row_map.constant)
     stddevs, verdict = _judged(prepared, outcome, evidence)
-    n_rows, n_rows_noise = _rows(prepared, evidence)
+    n_rows, n_rows_noise = _rows(prepared, outcome, evidence)
     values, inference = coefficients_of(outcome), inference_of(prepared, outcome, names)
     count = len(names) + (row_map.intercept is not None)
     return PrivacyReport(
@@ -151,11 +151,16 @@ def _file_name(source: Any) -> str | None:
     return Path(path).name if isinstance(path, str) else None
 
 
-def _rows(prepared: Prepared, evidence: Evidence) -> tuple[int | None, float | None]:
+def _weights_are_in_sums(outcome: Outcome) -> bool:
+    """Return whether rows have weights, and the method released neither their sum nor how many rows there are."""
+    return outcome.row_map.max_weight is not None and "mass" not in outcome.fit.transcript
+
+
+def _rows(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[int | None, float | None]:
     """Return the number of rows that may be told, and the standard deviation of its noise, None where it is public."""
     if prepared.public_rows is not None:
         return prepared.public_rows, None
-    if evidence.rows is None:
+    if evidence.rows is None or _weights_are_in_sums(outcome):  # what counts rows then adds up their weights
         return None, None
     per_unit = prepared.request.rows_per_unit
     return max(round(per_unit * evidence.rows.value), 0), per_unit * evidence.rows.stddev
@@ -169,8 +174,7 @@ def _judged(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[l
         variances = np.einsum("ij,ij->i", matrix @ evidence.noise_covariance, matrix)
     stddevs = [float(s) if np.isfinite(s) else None for s in np.sqrt(np.maximum(variances, 0.0))]
     # Where rows have weights, what a constant explains depends on their sum, which some methods do not release.
-    unknown = outcome.row_map.max_weight is not None and "mass" not in outcome.fit.transcript
-    stddev = np.nan if evidence.biased or unknown else evidence.risk_change_stddev
+    stddev = np.nan if evidence.biased or _weights_are_in_sums(outcome) else evidence.risk_change_stddev
     measure = "squared error" if prepared.request.family == "gaussian" else "deviance"
     verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant", measure)
     if outcome.limits is not None:
