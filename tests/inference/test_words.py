@@ -1,6 +1,7 @@
 """The words of statsmodels and of broom on a fitted model: the numbers of its inference, with names."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -221,6 +222,15 @@ def test_a_column_that_is_called_intercept_is_not_lost():
     assert model.fvalue == model.f_test(np.eye(2)).fvalue  # it is a slope like others, and is tested with them
     with pytest.raises(BoundsError, match="a feature is named 'intercept', and so is the constant"):
         model.set_params(fit_intercept=True).fit(named, y)
+
+
+def test_two_coefficients_of_one_name_both_stand_in_a_table():
+    """No fit makes them now that a feature called intercept is refused beside a constant, but none must be lost."""
+    model = fitted(*table(3000))
+    model.inference_ = replace(model.inference_, names=("intercept", "hours", "intercept"))
+    assert {"intercept", "hours", "intercept (2)"} <= set(summary_col([model]).to_frame().index)
+    assert len(model.tidy()) == 3
+    assert model.fvalue == model.f_test(np.eye(3)[:2]).fvalue
 
 
 @pytest.mark.parametrize("models", [[], "models", [1], None])
