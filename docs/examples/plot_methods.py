@@ -21,7 +21,7 @@ constant, least = np.var(y), np.mean(best**2)
 # %%
 # The share of the explained variance that a private fit keeps: 1 is as good as least squares, 0 as a constant.
 
-bounds = dpols.Bounds(features={"education": (0, 18), "experience": (-4, 63)}, target=(4, 10))
+bounds = dpols.Bounds(features={"education": (0, 20), "experience": (-5, 70)}, target=(2, 10))
 epsilons = [0.1, 0.3, 1.0, 3.0]
 
 

