@@ -67,9 +67,13 @@ def test_labels_that_are_not_declared_are_0_and_1(dpols, data):
     assert dpols("fit", data, *fit, "--classes", "no,yes", "--out", "b.json").code == 0
     one, two = (PrivateLogisticRegression.load(f"{name}.json") for name in "ab")
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
-    done = dpols("fit", data, *fit, "--out", "c.json")
+    texts = data.with_name("texts.csv")
+    texts.write_text(data.read_text().replace(",yes,", ",Zulu,").replace(",no,", ",Quebec,"))
+    done = dpols("fit", texts, *fit, "--out", "c.json")
     assert done.code != 0
-    assert "yes" not in done.err.replace("yes/no", "")  # cells are not quoted
+    assert "pass --classes no,yes" in " ".join(done.err.split())
+    assert "Zulu" not in done.err  # cells are not quoted
+    assert "Quebec" not in done.err
 
 
 def test_units_go_with_labels(dpols, data):

@@ -225,6 +225,25 @@ def test_products_of_many_categories_are_coded_in_no_time():
     assert len(made.feature_map.names) == 255 + 256 + 256
 
 
+def test_what_is_misspelt_or_left_out_is_named_with_its_remedy():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"age": [20.0, 30.0], "pay": [1.0, 2.0]})
+    ages = Bounds(features={"age": (18, 90)}, target=(0, 10))
+    asked = {"epsilon": 1.0, "delta": 1e-6, "bounds": ages}
+    for formula, name, near in (("pay ~ agee", "agee", "age"), ("payy ~ age", "payy", "pay")):
+        with pytest.raises(ParameterError, match=rf"no column '{name}'.*did you mean '{near}'.*'age', 'pay'"):
+            ols(formula, rows, **asked)
+    with pytest.raises(BoundsError, match=r"'agee' of the formula has no public range .did you mean 'age'"):
+        translated("pay ~ agee", ages)
+    with pytest.raises(BoundsError, match=r"'pay' has no public range; give the bounds target=\(low, high\)"):
+        ols("pay ~ age", rows, **asked | {"bounds": Bounds(features={"age": (18, 90)})})
+    for left_out, words in (("delta", "delta is required"), ("epsilon", "epsilon is required")):
+        with pytest.raises(ParameterError, match=words):
+            ols("pay ~ age", rows, **{name: value for name, value in asked.items() if name != left_out})
+    with pytest.raises(BoundsError, match="a formula needs bounds by column name"):
+        ols("pay ~ age", rows, epsilon=1.0, delta=1e-6)
+
+
 def test_bounds_must_have_names():
     for bounds in (Bounds(features=[(0, 1)], target=(0, 1)), Bounds(x_norm=1.0, y_abs=1.0), None, {"a": (0, 1)}):
         with pytest.raises(BoundsError, match="by column name"):

@@ -33,7 +33,7 @@ def dpols(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Linear regression with a differential privacy guarantee, and what it costs.
+    """Linear, logistic and Poisson regression with a differential privacy guarantee, and what it costs.
 
     Start with "dpols demo", or with your own table: "dpols bounds-template", then "dpols fit", then "dpols predict".
     """

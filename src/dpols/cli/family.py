@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..private_regression import PrivateRegression
 
 _DEFAULT = "whitened"
+NUMBERS = (0, 1)  # the labels of a yes/no target, where none are given
 
 
 def method_of(family: str, method: str, *, inference: bool) -> str:
@@ -52,7 +53,7 @@ def summary_of(model: "PrivateRegression") -> "Summary | None":
 
 def _labels(classes: str | None) -> tuple[Any, ...]:
     if classes is None:
-        return 0, 1
+        return NUMBERS
     labels = [label.strip() for label in classes.split(",")]
     if len(labels) != 2 or not all(labels):
         raise ParameterError(f"--classes {classes!r} must be two labels with a comma between them, such as no,yes.")

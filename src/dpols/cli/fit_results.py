@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from warnings import simplefilter
 
 import typer
@@ -15,6 +15,7 @@ from ..feature_map import FeatureMap
 from ..seen_text import visible
 from ..storage.placed_file import placed_file, room_for
 from .declared_table import DeclaredTable
+from .family import NUMBERS
 from .progress import pass_bar, passes_in_file
 from .report import report_text
 
@@ -45,8 +46,9 @@ def fit_into_files(
 def _fit(model: "PrivateRegression", table: DeclaredTable, watched: AbstractContextManager[Progress]) -> None:
     data, target = table.data, table.target
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
-    labels, weights = model.family == "binomial", table.weight is not None
-    explained = bad_rows_explained(data, table.declared, labels=labels, weights=weights)
+    explained = bad_rows_explained(
+        data, table.declared, labels=getattr(model, "classes", None), weights=table.weight is not None
+    )
     with interrupts_explained(), explained, watched as progress:
         names = [*table.columns, *(name for name in (table.unit, table.weight) if name is not None)]
         source = read(data, target, names, **table.dialect.options)
@@ -65,7 +67,7 @@ def interrupts_explained() -> Iterator[None]:
 
 @contextmanager
 def bad_rows_explained(
-    data: Path, declared: FeatureMap | None, *, labels: bool = False, weights: bool = False
+    data: Path, declared: FeatureMap | None, *, labels: Any = None, weights: bool = False
 ) -> Iterator[None]:
     """Say of rows that are not finite what a command can do about them."""
     try:
@@ -74,7 +76,9 @@ def bad_rows_explained(
         columns = {} if declared is None else declared.columns
         without = [repr(name) for name, column in columns.items() if column.missing is None]
         which = f" (nothing yet of {', '.join(without)})" if without else ""
-        unlisted = ", or a label that --classes does not list" if labels else ""
+        unlisted = "" if labels is None else ", or a label that --classes does not list"
+        if labels == NUMBERS:
+            unlisted = ", or a label other than 0 and 1 (if the labels are texts, pass --classes no,yes)"
         weighed = ", or a weight that is empty or below 0" if weights else ""
         error.args = (
             f"{str(data)!r} has an empty or infinite cell in a feature or the target{unlisted}{weighed}, and such rows "

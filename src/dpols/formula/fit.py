@@ -6,7 +6,8 @@ from inspect import signature
 from typing import Any, TypeVar
 
 from ..data import Bounds, read
-from ..data.kinds import is_source
+from ..data.kinds import is_source, is_table
+from ..data.opening import column_names
 from ..errors import ParameterError
 from ..estimators import PrivateLinearRegression
 from ..feature_map import FeatureMap
@@ -21,9 +22,9 @@ def ols(
     formula: str,
     data: Any,
     *,
-    epsilon: float,
-    delta: float | str,
-    bounds: Bounds | FeatureMap,
+    epsilon: float | None = None,
+    delta: float | str | None = None,
+    bounds: Bounds | FeatureMap | None = None,
     sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
@@ -69,9 +70,9 @@ def logit(
     formula: str,
     data: Any,
     *,
-    epsilon: float,
-    delta: float | str,
-    bounds: Bounds | FeatureMap,
+    epsilon: float | None = None,
+    delta: float | str | None = None,
+    bounds: Bounds | FeatureMap | None = None,
     sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
@@ -98,9 +99,9 @@ def poisson(
     formula: str,
     data: Any,
     *,
-    epsilon: float,
-    delta: float | str,
-    bounds: Bounds | FeatureMap,
+    epsilon: float | None = None,
+    delta: float | str | None = None,
+    bounds: Bounds | FeatureMap | None = None,
     sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
@@ -113,9 +114,9 @@ def _fitted(
     estimator: type[Model],
     formula: str,
     data: Any,
-    epsilon: float,
-    delta: float | str,
-    bounds: Bounds | FeatureMap,
+    epsilon: float | None,
+    delta: float | str | None,
+    bounds: Bounds | FeatureMap | None,
     sample_weight: Any,
     progress: Progress,
     parameters: dict[str, Any],
@@ -128,7 +129,8 @@ def _fitted(
         raise ParameterError(
             f"{missing[0]} is for linear models; {estimator.__name__} has none. Leave it out, or fit with dpols.ols."
         )
-    made = translated(formula, with_outcome(estimator.family, formula, bounds))
+    known = column_names(data) if is_table(data) else ()
+    made = translated(formula, with_outcome(estimator.family, formula, bounds), known)
     x_norm = bounds.x_norm if isinstance(bounds, Bounds) else None
     model = estimator(
         epsilon,
@@ -148,7 +150,7 @@ def _fitted(
     return model.fit(data, sample_weight=sample_weight, progress=progress)
 
 
-def with_outcome(family: str, formula: str, bounds: Bounds | FeatureMap) -> Bounds | FeatureMap:
+def with_outcome(family: str, formula: str, bounds: Any) -> Any:
     """Return bounds in which a yes/no outcome has the range that its numbers have, whatever else is declared of it."""
     if family != "binomial" or not isinstance(bounds, Bounds | FeatureMap):
         return bounds  # what is neither, a formula refuses

@@ -1,7 +1,8 @@
 """Formulas as feature maps: what is on the right of ``~`` becomes terms, by public ranges and levels alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import product
 from math import prod
 from typing import Any, cast
@@ -27,15 +28,17 @@ class Translated:
     fit_intercept: bool
 
 
-def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
+def translated(formula: str, declared: "Bounds | FeatureMap", table: Collection[Any] = ()) -> Translated:
     """Translate a formula, given the public ranges of its columns and of its target.
 
     ``declared`` are bounds by column name, or a feature map, of which only the columns and the target are used. A
-    target that has a range under its own name, among the features, has that one.
+    target that has a range under its own name, among the features, has that one. ``table`` has the names of the
+    table's columns, where they are known, for messages on names that it does not have.
     """
     sides = parsed(formula)
     target, transform = _target(sides)
     columns = _columns(declared)
+    _require_column(target, table)
     target_range = _target_range(declared, columns, target)
     try:
         _declare_levels(columns, sides.right)
@@ -46,10 +49,11 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     _require_declared_transforms(declared, products, target, transform)
     used = [factor.column for factors in products for factor in factors]
     for name in used:
+        _require_column(name, table)
         if name not in columns:
             raise BoundsError(
-                f"column {name!r} of the formula has no public range; add it to the bounds, or write "
-                f"C({name}, levels=[...]) with its public levels."
+                f"column {name!r} of the formula has no public range{_instead(name, columns)}; add it to the bounds, "
+                f"or write C({name}, levels=[...]) with its public levels."
             )
     if target in used:
         raise ParameterError(f"the formula has {target!r} on both sides of ~.")
@@ -58,6 +62,20 @@ def translated(formula: str, declared: "Bounds | FeatureMap") -> Translated:
     kept = {name: column for name, column in columns.items() if name in used}
     made = FeatureMap(kept, products, target_range, target, " ".join(formula.split()), transform)
     return Translated(target, made, intercept)
+
+
+def _require_column(name: str, table: Collection[Any]) -> None:
+    """Refuse a name that a table does not have, where its columns are known."""
+    if table and name not in table:
+        raise ParameterError(
+            f"the table has no column {name!r}, which the formula names{_instead(name, table)}; its columns are "
+            f"{list(table)}."
+        )
+
+
+def _instead(name: str, known: Collection[Any]) -> str:
+    near = get_close_matches(name, [other for other in known if isinstance(other, str)], n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def target_of(formula: str) -> str:
@@ -133,9 +151,10 @@ def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> In
     pair = declared.target if y_abs is None else (-y_abs, y_abs)
     if pair is None or of_target not in (None, name):
         other = "" if of_target is None else f", and that of the target is of {of_target!r}"
-        raise BoundsError(
-            f"the formula's target {name!r} has no public range{other}; add {name!r} to the features of the bounds."
-        )
+        remedy = "give the bounds target=(low, high)"
+        if of_target is not None:
+            remedy = f"add {name!r} to the features of the bounds"
+        raise BoundsError(f"the formula's target {name!r} has no public range{other}; {remedy}.")
     return cast(Interval, pair)
 
 
