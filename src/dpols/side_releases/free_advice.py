@@ -63,9 +63,12 @@ def _spreads(transcript: Mapping[str, Array]) -> tuple[Array, Array]:
         white, arms = np.diag(transcript["curvature"][0]), transcript["inner"][0] @ back
     gram = back.T @ white @ back
     noise = float(transcript["gram_noise"][0]) * np.square(arms).sum(axis=0)
-    # About the mean, whose coordinate is the constant, the last one.
-    own = np.diag(gram) - gram[:, -1] ** 2 / max(gram[-1, -1], np.finfo(float).tiny)
-    squares = (np.diag(gram) - _LIKELY * noise) / max(gram[-1, -1], np.finfo(float).tiny)
+    # About the mean, whose coordinate is the constant, the last one. Where noise hides that, nothing is known.
+    constant = gram[-1, -1]
+    if constant <= _LIKELY * noise[-1]:
+        return np.full(len(gram), np.inf), np.zeros(len(gram))
+    own = np.diag(gram) - gram[:, -1] ** 2 / constant
+    squares = (np.diag(gram) - _LIKELY * noise) / constant
     return np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["mass"][0]), squares
 
 
