@@ -474,7 +474,7 @@ def charge_of(**changes):
     amounts = {"gaussian": 0.001, "leak": 0.0, "epsilon": 0.0, "delta": 0.0}
     line = {"kind": "gaussian", "multiplier": 50.0, "times": 1}
     row = {"kind": "charge", "time": "now", "what": "a fit", "groups": [[line]], "charge": amounts, "whole": False}
-    return row | changes
+    return row | {"about": {"columns": [["x", [0.0, 1.0]], ["y", None]], "note": "a note"}} | changes
 
 
 LEDGER_ROWS = {
@@ -484,6 +484,11 @@ LEDGER_ROWS = {
     "more releases than memory holds": charge_of(groups=[[{"kind": "gaussian", "multiplier": 50.0, "times": 10**18}]]),
     "releases of words": charge_of(groups=[["gaussian"]]),
     "a row of no known kind": charge_of(kind=["charge"]),
+    "about words": charge_of(about="x"),
+    "about columns without ranges": charge_of(about={"columns": [["x"]]}),
+    "about a range of words": charge_of(about={"columns": [["x", ["low", "high"]]]}),
+    "about a range beyond doubles": charge_of(about={"columns": [["x", [0, TOO_LARGE]]]}),
+    "a note that is a number": charge_of(about={"note": 1}),
     "a cap of nothing": {"kind": "cap", "time": "now", "epsilon": 20.0, "delta": 1e-5, "multiplier": 0.0, "leak": 0.0},
     "a cap of all": {"kind": "cap", "time": "now", "epsilon": 20.0, "delta": 1e-5, "multiplier": 1e308, "leak": 0.0},
     "a leak above one": {"kind": "cap", "time": "now", "epsilon": 20.0, "delta": 1e-5, "multiplier": 0.5, "leak": 9.0},
