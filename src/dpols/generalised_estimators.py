@@ -17,7 +17,7 @@ from .feature_map import FeatureMap, outcomes
 from .fitting import Request
 from .fitting.surroundings import warn_user
 from .inference.intervals import Target
-from .labels import as_numbers, column_of, declared_labels, found_labels, in_public_words
+from .labels import as_numbers, column_of, declared_labels, found_labels, in_public_words, label_cells
 from .ledger import BudgetLedger
 from .linalg import Array
 from .predicting import PredictingMeans
@@ -213,7 +213,7 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
             self.classes_, self._found, self._range = labels, False, _YES_OR_NO
             return without_column(X, y), outcomes(y, labels.tolist(), X)
         X = without_column(X, y) if isinstance(y, str) else X
-        values = one_column(values)
+        values = one_column(values if labels is None else label_cells(values))
         self.classes_, self._found = (found_labels(values), True) if labels is None else (labels, False)
         self._range = _YES_OR_NO
         return X, as_numbers(values, self.classes_)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .data.kinds import is_table, library_of
+from .data.missing import floats, unmasked
 from .errors import DataError, ParameterError
 from .linalg import Array
 
@@ -54,20 +55,38 @@ def in_public_words(labels: Array, *, found: bool) -> str:
 def as_numbers(y: Any, labels: Array) -> Array:
     """Return 0 for the first label, 1 for the second, and nan for everything else."""
     values = np.asarray(y)
-    if values.dtype.kind in "OUS" and labels.dtype.kind not in "OUS":
-        values = _as_floats(values)
-    elif labels.dtype.kind in "OUS":
-        values = values.astype(object)
+    if labels.dtype.kind in "OUS":
+        numbers = dict(zip(labels.tolist(), (0.0, 1.0), strict=True))
+        cells = (numbers.get(cell, np.nan) if isinstance(cell, str | bytes) else np.nan for cell in values.tolist())
+        return np.fromiter(cells, dtype=np.float64, count=len(values))
+    if values.dtype.kind in "OUS":
+        values = _as_floats(values.tolist())
     with np.errstate(invalid="ignore"):
         second, first = np.equal(values, labels[1]), np.equal(values, labels[0])
     return np.where(second, 1.0, np.where(first, 0.0, np.nan)).astype(np.float64)
 
 
-def _as_floats(values: Array) -> Array:
+def label_cells(y: Any) -> Any:
+    """Return outcomes in memory with a list as a vector of its cells: numpy would turn all into text where one is."""
+    y = unmasked(y)
+    if hasattr(y, "__array__") or not isinstance(y, Sequence):
+        return y
+    cells = np.empty(len(y), dtype=object)
+    for place, cell in enumerate(y):
+        one = isinstance(cell, list | tuple) and len(cell) == 1  # a row of a table of one column
+        cells[place] = cell[0] if one else cell
+    return cells
+
+
+def _as_floats(cells: list[Any]) -> Array:
+    """Return the number of each cell, nan where it is none: of each the same as if it stood alone."""
     try:
-        return np.asarray(values.astype(np.float64))
+        return floats(cells)
     except (TypeError, ValueError):
-        return np.full(values.shape, np.nan)
+        if len(cells) == 1:
+            return np.array([np.nan])
+    half = len(cells) // 2
+    return np.concatenate((_as_floats(cells[:half]), _as_floats(cells[half:])))
 
 
 def column_of(X: Any, name: str) -> Any | None:

@@ -120,6 +120,38 @@ def test_other_labels_are_bad_rows():
     np.testing.assert_array_equal(model.coef_, same.coef_)
 
 
+@pytest.mark.parametrize("bad", ["oops", None, float("nan"), b"x", [1, 2], {}, 1j, np.ma.masked], ids=str)
+@pytest.mark.parametrize("container", [list, tuple, "objects"])
+@pytest.mark.parametrize("classes", [(0, 1), (False, True), ("0", "1")], ids=str)
+def test_a_bad_label_makes_only_its_own_row_bad(classes, container, bad):
+    """Labels that match none of the declared ones are no exception: a text among numbers makes texts of no others."""
+    y = [0, True, 1, 0.0, "1", "no", 1.0, "0"]
+    numeric = not isinstance(classes[0], str)
+    expected = [0.0, 1.0, 1.0, 0.0, 1.0, np.nan, 1.0, 0.0] if numeric else [np.nan] * 4 + [1.0, np.nan, np.nan, 0.0]
+    for place in range(len(y)):
+        cells = [bad if row == place else label for row, label in enumerate(y)]
+        if container == "objects":
+            values = np.empty(len(cells), dtype=object)
+            for row, cell in enumerate(cells):
+                values[row] = cell
+        else:
+            values = container(cells)
+        _, found = logistic(classes=classes)._outcomes(np.zeros((len(y), 1)), values)
+        np.testing.assert_array_equal(found, [np.nan if row == place else x for row, x in enumerate(expected)])
+
+
+def test_one_bad_label_hardly_moves_a_fit():
+    X, sick, _ = arrays()
+    y = (sick == "yes").astype(int).tolist()
+    found = []
+    for label in (float("nan"), "oops"):
+        y[7] = label
+        model = logistic(bounds=RANGES, classes=(0, 1), bad_rows="zero").fit(X, list(y))
+        found.append(model.coef_)
+    np.testing.assert_array_equal(*found)
+    assert found[0].all()
+
+
 def test_one_or_three_labels_are_refused_without_a_charge(tmp_path):
     X, sick, _ = arrays()
     ledger = BudgetLedger(tmp_path / "l.sqlite", epsilon=3.0, delta=1e-5)
