@@ -8,7 +8,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, PrivateLinearRegression, read
+from dpols.data.files.formats import FORMATS
 from dpols.data.unit_ids import unit_codes
 from dpols.data.units import unit_column, without_column
 from dpols.errors import DataError
@@ -173,6 +174,41 @@ def test_a_fit_does_not_see_that_a_zero_row_lost_its_id(library):
 )
 def test_what_counts_as_the_same_id(ids, same):
     assert partition(unit_codes(ids)) == same
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(("kind", "bits"), [("float16", 11), ("float32", 24), ("float64", 53)])
+def test_a_float_that_may_stand_for_several_ids_is_missing(kind, bits):
+    pa, pl, pd = (pytest.importorskip(library) for library in ("pyarrow", "polars", "pandas"))
+    ids = np.array([2**bits - 1, 2**bits, 2**bits + 2, -(2**bits), 2**bits - 1], dtype=kind)
+    columns = [ids, np.ma.array(ids), list(ids), pd.Series(ids), pd.Series(list(ids), dtype=object)]
+    columns += [pa.array(ids)]
+    if kind != "float16":  # which these do not have
+        columns += [pl.Series(ids), pd.Series(ids, dtype=kind.title()), pd.Series(pd.Categorical(ids))]
+        columns += [pd.Series(ids, dtype=f"{'double' if bits == 53 else 'float'}[pyarrow]")]
+    if kind == "float32":
+        columns += [ids.astype(np.complex64)]
+    for column in columns:
+        assert partition(unit_codes(column)) == [0, -1, -1, -1, 0]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(("suffix", "kind", "bits"), [("dta", "f4", 24), ("dta", "f8", 53), ("xlsx", "f8", 53)])
+def test_files_of_floats_lose_no_unit_to_its_neighbour(tmp_path, suffix, kind, bits):
+    """Whole numbers beyond the precision of the file are missing ids, and the others are read as they are."""
+    pd = pytest.importorskip("pandas")
+    if suffix == "xlsx":
+        pytest.importorskip("openpyxl"), pytest.importorskip("python_calamine")
+    path = tmp_path / f"visits.{suffix}"
+    ids = np.array([2**bits - 1, 2**bits, 2**bits + 2, -(2**bits), 7], dtype=kind)
+    visits = pd.DataFrame({"who": ids, "x": np.ones(5), "y": np.ones(5)})
+    visits.to_stata(path, write_index=False) if suffix == "dta" else visits.to_excel(path, index=False)
+    (task,) = read(path, "y").tasks
+    (batch,) = FORMATS[task.kind].batches(task.file, task.part, ["who"], text=["who"])
+    assert batch.column("who").to_pylist() == [str(2**bits - 1), "", "", "", "7"]
+    bounds = Bounds(features={"x": (-1, 1)}, target=(-1, 1))
+    with pytest.raises(DataError, match="the id of a unit is missing"):
+        PrivateLinearRegression(1.0, 1e-6, bounds, unit="who", max_rows_per_unit=1).fit(read(path, "y"))
 
 
 @pytest.mark.extras

@@ -2,10 +2,11 @@
 
 numpy and pandas turn whole numbers with a missing one among them into floats, in which those beyond 2^53 coincide: one
 row without an id would join the units of others. So missing ids are set apart first, and only then is a column given to
-numpy; and a float from 2^53 on, which may stand for several ids, is no id.
+numpy; and a float from 2^53 on (in single precision from 2^24 on), which may stand for several ids, is no id.
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from .kinds import library_of
 from .missing import is_missing
 from .source import Array
 
-_LARGEST_EXACT = 2.0**53  # from here on floating point skips whole numbers
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
 _POLARS_NATIVE = {"Boolean", "Float32", "Float64", *_WHOLE}
 
@@ -52,6 +52,16 @@ def unit_codes(ids: Any) -> Array:
     return unit_ids(ids).codes
 
 
+@lru_cache(maxsize=16)
+def first_inexact(kind: Any) -> float:
+    """Return from where on a type of floating point skips whole numbers; those that are longer count as doubles.
+
+    >>> [first_inexact(kind) == 2.0**bits for kind, bits in (("f2", 11), ("f4", 24), ("f8", 53))]
+    [True, True, True]
+    """
+    return float(min(2.0 ** (np.finfo(kind).nmant + 1), 2.0**53))
+
+
 def text_of_id(value: Hashable) -> str:
     """Return a text for an id that is the same where files, tables and engines have types of their own for it.
 
@@ -71,7 +81,8 @@ def _of_array(values: Array) -> UnitIds:
     if values.dtype.kind in "iubSU":
         return _numbered(values)
     if values.dtype.kind in "fcmM":
-        present = ~np.isnat(values) if values.dtype.kind in "mM" else np.abs(values) < _LARGEST_EXACT  # nan is not
+        times = values.dtype.kind in "mM"
+        present = ~np.isnat(values) if times else np.abs(values) < first_inexact(values.dtype)  # nan is not
         return _with_gaps(present, _numbered(values[present]))
     return _of_objects(values.tolist())
 
@@ -88,7 +99,8 @@ def _of_pandas(ids: Any) -> UnitIds:
         found = unit_ids(column.cat.categories)
         return UnitIds(np.append(found.codes, -1)[column.cat.codes.to_numpy()], found.ids)
     present = column.notna().to_numpy(dtype=bool)
-    return _with_gaps(present, _of_array(column[present].to_numpy()))
+    precise = getattr(column.dtype, "numpy_dtype", None)  # else some versions of pandas give objects
+    return _with_gaps(present, _of_array(column[present].to_numpy(dtype=precise)))
 
 
 def _of_polars(ids: Any) -> UnitIds:
@@ -160,4 +172,6 @@ def _as_list(ids: Any) -> list[Any]:
 def _is_missing(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_is_missing, value))
-    return is_missing(value) or (isinstance(value, float | np.floating) and not abs(float(value)) < _LARGEST_EXACT)
+    if is_missing(value) or not isinstance(value, float | np.floating):
+        return is_missing(value)
+    return not abs(float(value)) < first_inexact(value.dtype if isinstance(value, np.floating) else float)

@@ -19,8 +19,9 @@ from .threads import even_blocks, map_blocks
 from .unit_ids import unit_ids
 
 WITHOUT_ID = (
-    "the id of a unit is missing, or a float beyond 2^53, and bad_rows='raise' refuses rows without one. Fill it in, "
-    "store ids as whole numbers or text, or pass bad_rows='zero' to count such rows as rows of zeros."
+    "the id of a unit is missing, or a float beyond 2^53 (single precision: 2^24), and bad_rows='raise' refuses rows "
+    "without one. Fill it in, store ids as whole numbers or text, or pass bad_rows='zero' to count such rows as rows "
+    "of zeros."
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import DataError, DataTypeError, required
 from ..arrow import BLOCK_ROWS, pyarrow
+from ..unit_ids import first_inexact
 from .task import Header, Part, Stamp
 
 
@@ -27,7 +28,10 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
 def batches(
     file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
 ) -> Iterator[Any]:
-    """Yield record batches of some rows: numbers as doubles, and the columns in ``text`` as text."""
+    """Yield record batches of some rows: numbers as doubles, and the columns in ``text`` as text.
+
+    As text, a number so large that it may stand for several whole ones is missing.
+    """
     arrow = pyarrow()
     all_names, rows = _sheet(file)
     places = {name: all_names.index(name) for name in names}
@@ -84,5 +88,5 @@ def _text(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
+        return str(int(cell)) if abs(cell) < first_inexact(float) else ""
     return "" if cell is None else str(cell).strip()

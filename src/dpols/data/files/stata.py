@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import DataError, required
 from ..arrow import BLOCK_ROWS, pyarrow
+from ..unit_ids import first_inexact
 from .task import Header, Part, Stamp
 
 
@@ -26,7 +27,10 @@ def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
 def batches(
     file: Stamp, part: tuple[int, ...], names: Sequence[str], *, threads: bool = False, text: Sequence[str] = ()
 ) -> Iterator[Any]:
-    """Yield record batches: numbers as doubles, and the columns in ``text`` as text, by the labels of their values."""
+    """Yield record batches: numbers as doubles, and the columns in ``text`` as text, by the labels of their values.
+
+    As text, a number so large that it may stand for several whole ones is missing.
+    """
     arrow = pyarrow()
     how = {"columns": list(names), "chunksize": BLOCK_ROWS, "convert_dates": False}
     with (
@@ -35,7 +39,7 @@ def batches(
     ):
         for codes, words in zip(numbers, labelled, strict=True):
             columns = {
-                name: arrow.array([_text(value) for value in words[name].tolist()], arrow.string())
+                name: arrow.array(_texts(words[name]), arrow.string())
                 if name in text
                 else arrow.array(codes[name].to_numpy(dtype="float64", na_value=float("nan")))
                 for name in names
@@ -59,7 +63,12 @@ def _opened(file: Stamp, **how: Any) -> Iterator[Any]:
         ) from None
 
 
-def _text(value: Any) -> str:
-    if value is None or value != value:
+def _texts(column: Any) -> list[str]:
+    limit = first_inexact(column.dtype if getattr(column.dtype, "kind", "O") == "f" else float)
+    return [_text(value, limit) for value in column.tolist()]
+
+
+def _text(value: Any, limit: float) -> str:
+    if value is None or value != value or (isinstance(value, float) and abs(value) >= limit):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
