@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..data import FileSource
+from ..data.id_types import require_one_type
+from ..data.kinds import library_of
 from ..data.recipe import Recipe
 from ..data.source import Array
 from ..data.weights import refuse_feature, require_column, with_weights
@@ -49,7 +51,12 @@ def with_unit(recipe: Recipe, table: Any, unit: str) -> Recipe:
     """Return a recipe that also reads to which unit each row belongs."""
     if unit in recipe.columns:
         raise DataError(f"unit={unit!r} is also the target or a feature; leave it out there.")
-    return recipe.with_unit(unit, _ids_in_files if isinstance(table, FileSource) else raw_column)
+    if isinstance(table, FileSource):
+        table.require_ids(unit)
+        return recipe.with_unit(unit, _ids_in_files)
+    declared = {str(name): kind for name, kind in table.dtypes.items()} if library_of(table) == "dask" else {}
+    known = unit in declared
+    return recipe.with_unit(unit, partial(_ids_in_partitions, declared[unit]) if known else raw_column)
 
 
 def made_block(
@@ -90,6 +97,15 @@ def _ids_in_files(block: Any, name: str) -> Any:
     from pyarrow import compute, types
 
     column = raw_column(block, name)
+    if types.is_dictionary(column.type) and column.type.value_type in (pyarrow.string(), pyarrow.large_string()):
+        column = column.cast(column.type.value_type)
     if not (types.is_string(column.type) or types.is_large_string(column.type)):
         return column
     return compute.if_else(compute.equal(column, ""), pyarrow.scalar(None, column.type), column)
+
+
+def _ids_in_partitions(declared: Any, block: Any, name: str) -> Any:
+    """Return a column of ids; a partition may have another type than Dask was told, which is refused."""
+    column = raw_column(block, name)
+    require_one_type(name, declared, column.dtype, "partitions")
+    return column

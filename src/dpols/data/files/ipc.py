@@ -11,8 +11,13 @@ from .task import Header, Part, Stamp, runs_of
 
 def header(file: Stamp) -> Header:
     """Return the columns that the file's schema lists; no row is read."""
+    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in schema(file)]
+
+
+def schema(file: Stamp) -> Any:
+    """Return the columns with their types of Arrow."""
     with _opened(file) as reader:
-        return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in reader.schema]
+        return reader.schema
 
 
 def parts(file: Stamp, names: Sequence[str]) -> list[Part]:

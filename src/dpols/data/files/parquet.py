@@ -14,12 +14,15 @@ _REMEDY = "Write it anew, or rename it after its format."
 
 def header(file: Stamp) -> Header:
     """Return the columns that the file's footer lists; no row is read."""
-    schema = _metadata(file).schema
+    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in schema(file)]
+
+
+def schema(file: Stamp) -> Any:
+    """Return the columns with their types of Arrow."""
     try:
-        fields = list(schema.to_arrow_schema())
+        return _metadata(file).schema.to_arrow_schema()
     except pyarrow().ArrowException:
         raise DataError(f"{file.path!r} has columns of types that Arrow does not know. {_REMEDY}") from None
-    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in fields]
 
 
 def parts(file: Stamp, names: Sequence[str]) -> list[Part]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -11,9 +12,10 @@ from ...errors import BoundsError, DataError, DataTypeError
 from ..arrow import pyarrow
 from ..columns import feature_names
 from ..engines import SumTasks, task_engine
+from ..id_types import require_one_type
 from ..source import Block, Kernel, Total, add_up
 from ..threads import map_blocks
-from . import csv
+from . import csv, ipc, parquet
 from .dialect import Dialect
 from .formats import FORMATS, format_of
 from .progress import Progress, Watch
@@ -101,6 +103,18 @@ class FileSource:
         made = replace(self, columns=tuple(columns), tasks=tuple(tasks), not_numbers=None, text_columns=())
         made.check()
         return made
+
+    def require_ids(self, name: str) -> None:
+        """Refuse a column of ids whose type in some files is such that ids equal none in others. No row is read."""
+        typed = {"parquet": parquet.schema, "arrow": ipc.schema}
+        found: list[Any] = []
+        for task in {task.file: task for task in self.tasks}.values():
+            if task.kind in typed and name in self.columns:  # others have their ids as text, or all as numbers
+                of_folder = name in dict(task.constants)
+                kind = pyarrow().string() if of_folder else typed[task.kind](task.file).field(name).type
+                found += [kind] if kind not in found else []
+        for first, other in combinations(found, 2):
+            require_one_type(name, first, other, "files")
 
     def selected(self, columns: Sequence[str]) -> "FileSource":
         """Return the same rows with some of their columns."""
