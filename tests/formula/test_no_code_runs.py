@@ -3,6 +3,7 @@
 import builtins
 import os
 import subprocess
+import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -123,13 +124,15 @@ formulas = joined(with_some(st.just("y")), " ~ ", right)
 
 @contextmanager
 def nothing_runs():
-    """Fail where one of the watched functions is called."""
+    """Fail where one of the watched functions is called, but by a thread that ran before, as of other tests."""
     called = []
+    others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
     real = [getattr(module, attribute) for module, attribute in WATCHED]
 
     def noted(name, function):
         def call(*args, **kwargs):
-            called.append(name)
+            if threading.get_ident() not in others:
+                called.append(name)
             return function(*args, **kwargs)
 
         return call
@@ -171,6 +174,30 @@ def _warm(tmp_path, monkeypatch):
 def test_the_watch_sees_a_call(call):
     with pytest.raises(AssertionError), nothing_runs():
         call()
+
+
+def test_the_watch_sees_a_new_thread_and_not_one_that_ran_before():
+    go, done = threading.Event(), threading.Event()
+
+    def before():
+        go.wait()
+        eval("1")
+        done.set()
+
+    thread = threading.Thread(target=before)
+    thread.start()
+    with nothing_runs():
+        go.set()
+        assert done.wait(60)
+    thread.join()
+
+    def by_another():
+        thread = threading.Thread(target=lambda: eval("1"))
+        thread.start()
+        thread.join()
+
+    with pytest.raises(AssertionError), nothing_runs():
+        by_another()
 
 
 @given(formulas)
