@@ -59,6 +59,19 @@ class Constraints:
         if not 1.0 / _LARGEST <= _number("norm", self.norm) < math.inf:
             raise ParameterError(f"norm={self.norm!r} must be positive, from {1.0 / _LARGEST:g} to {_LARGEST:g}.")
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """Every limit, as it was given."""
+        given: list[Any] = [self.norm]
+        for limit in (self.lower, self.upper):
+            if isinstance(limit, Mapping):
+                given += limit.values()
+            elif isinstance(limit, Sequence | np.ndarray):
+                given += limit
+            else:
+                given.append(limit)
+        return tuple(given)
+
     def limits(self, names: Sequence[str]) -> "Limits":
         """Return the limits of features with these names."""
         lower, upper = _each("lower", self.lower, names, -math.inf), _each("upper", self.upper, names, math.inf)

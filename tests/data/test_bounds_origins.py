@@ -8,7 +8,15 @@ import re
 import numpy as np
 import pytest
 
-from dpols import Bounds, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression
+from dpols import (
+    Bounds,
+    Constraints,
+    FeatureMap,
+    NumericColumn,
+    PaidBounds,
+    PrivateGridSearch,
+    PrivateLinearRegression,
+)
 from dpols.errors import BoundsError
 from dpols.feature_map import Factor
 from dpols.report import PrivacyReport
@@ -210,3 +218,25 @@ def test_the_range_of_a_loaded_model_stays_marked(tmp_path):
     PrivateLinearRegression(1.0, 1e-6, bounds).fit(X, X[:, 0]).save(tmp_path / "model.json")
     loaded = PrivateLinearRegression.load(tmp_path / "model.json")
     assert Bounds(features=[(0, 1)], target=loaded.target_range_).origin == "data"
+
+
+LIMITS = {
+    "the largest weight": lambda top: {"max_weight": top},
+    "a limit of all slopes": lambda top: {"constraints": Constraints(upper=top)},
+    "a limit of some slope": lambda top: {"constraints": Constraints(lower=[None, -top])},
+    "a limit by name": lambda top: {"constraints": Constraints(upper={"x0": top})},
+    "the norm of slopes": lambda top: {"constraints": Constraints(norm=top)},
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+def test_other_limits_read_from_the_data_mark_a_fit_and_a_search(limit):
+    X, y = rows()
+    declared, weights = Bounds(features=[(0, 10), (-5, 5)], target=(-15, 25)), np.ones(len(y))
+    top = Bounds.from_data(X, target=y, unsafe_from_data=True).target[1]
+    for number, origin in ((top, "data"), (float(top), "declared")):
+        model = PrivateLinearRegression(3.0, 1e-6, declared, **{"max_weight": 2.0} | limit(number))
+        assert model.fit(X, y, sample_weight=weights).privacy_report_.bounds_origin == origin
+        search = PrivateGridSearch(model, {"fit_intercept": [True, False]}, epsilon=3.0, delta=1e-6)
+        report = search.fit(X, y, sample_weight=weights).search_report_
+        assert (report.bounds_origin, report.private) == (origin, origin == "declared")

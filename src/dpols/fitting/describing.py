@@ -106,7 +106,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         verdict_reason=verdict[1],
         unit=prepared.request.unit,
         rows_per_unit=prepared.request.rows_per_unit,
-        bounds_origin=outcome.bounds.origin,
+        bounds_origin=prepared.request.origin_of(outcome.bounds),
         void=prepared.request.void,
         advice=(*_advice_on_shortened(evidence.shortened), *_advice(prepared, outcome, names, n_rows)),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,

@@ -6,6 +6,7 @@ from typing import Any
 from ..algorithms import ALGORITHMS, algorithm, with_intervals
 from ..constraints import Constraints
 from ..data import Bounds
+from ..data.bounds import Origin, read_from_data
 from ..errors import BoundsError, ParameterError
 from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
@@ -94,6 +95,11 @@ class Request:
     def declared_bounds(self) -> Bounds | PaidBounds:
         """Return the bounds, or say that they are required."""
         return self._for_family(self._declared_bounds())
+
+    def origin_of(self, bounds: Bounds | PaidBounds) -> Origin:
+        """Return where the numbers come from that the fit takes for public: its bounds, and other limits with them."""
+        limits = () if self.constraints is None else self.constraints.numbers
+        return "data" if read_from_data((self.max_weight,), limits) else bounds.origin
 
     def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
         """Refuse ranges that the family of outcomes does not have."""

@@ -120,7 +120,7 @@ def _what(prepared: Prepared, *, seeded: bool) -> str:
         unit=request.unit,
         rows_per_unit=request.rows_per_unit,
         seeded=seeded,
-        bounds_origin=prepared.bounds.origin,
+        bounds_origin=request.origin_of(prepared.bounds),
         void=request.void,
     )
 

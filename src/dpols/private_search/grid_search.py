@@ -173,7 +173,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
         witness = Witness()
-        origin, around = self._origin(candidates), voids()
+        origin, around = self._origin(candidates, largest), voids()
         warn_around_a_fit(around, ledger=ledger is not None)
         in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
         what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
@@ -255,10 +255,11 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         share = self.scoring_share
         return max(float(np.mean(counted)) * share / (1.0 - share), 1.0) if counted else math.nan
 
-    def _origin(self, candidates: list[PrivateLinearRegression]) -> str:
-        """Return where the numbers come from that are taken as public."""
-        origins = [candidate._request().declared_bounds().origin for candidate in candidates]
-        return "data" if "data" in origins or read_from_data(self.target_range) else "declared"
+    def _origin(self, candidates: list[PrivateLinearRegression], largest: float | None) -> str:
+        """Return where the numbers come from that are taken as public, with the largest weight."""
+        asked = [candidate._request() for candidate in candidates]
+        origins = [request.origin_of(request.declared_bounds()) for request in asked]
+        return "data" if "data" in origins or read_from_data(self.target_range, (largest,)) else "declared"
 
     def _budget(self, n_rows: int | None) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:
