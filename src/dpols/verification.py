@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .algorithms import ALGORITHMS, GENERALISED
+from .algorithms.whitening import TOTALS_NAME, noise_of_totals
 from .errors import ModelFileError
 from .feature_map import FeatureMap
-from .fitting.describing import estimates_of
+from .fitting.describing import WEIGHTS_ARE_PUBLIC, estimates_of
 from .inference import Inference
 from .ledger import BudgetLedger, Entry
-from .privacy import Neighbours, OpaqueRelease, epsilon_of
+from .privacy import GaussianRelease, Neighbours, OpaqueRelease, epsilon_of
 from .privacy.certificate import certified_delta
 from .report import PrivacyReport
 from .report.alarm import NOT_PRIVATE
@@ -88,7 +89,7 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
             raise
         said = Finding("private as configured", data.get("private") is True, "only as the report says", about="privacy")
         return Finding("fields of the report", False, _unreadable(other), about="unchecked"), said
-    findings = [_fields(report, data), *_cost(report)]
+    findings = [_fields(report, data), _row_count(report, data), *_cost(report)]
     if ledger is not None:
         findings.append(_charged(report, digest_of(data), ledger))
     # Another version may know reasons that this one does not.
@@ -179,6 +180,42 @@ def _of_the_method(name: str) -> dict[str, Any]:
     if method is None:
         return {"method": None}
     return {"title": method.title, "reference": method.reference, "staged": method.staged}
+
+
+def _row_count(report: PrivacyReport, data: dict[str, Any]) -> Finding:
+    """Compare what is said of the number of rows with the relation, and its noise with the release that counts them."""
+    what, problem = "number of rows", _contradiction_on_rows(report)
+    if problem is None:
+        return Finding(what, True, f"told as {report.relation!r} neighbours allow")
+    if (other := _other_version(data)) is not None:
+        return Finding(what, False, _unreadable(other), about="unchecked")
+    return Finding(what, False, problem)
+
+
+def _contradiction_on_rows(report: PrivacyReport) -> str | None:
+    n_rows, noise, under = report.n_rows, report.n_rows_noise, f"with relation={report.relation!r}"
+    assumed = any(item.startswith("the number of rows") for item in report.assumed_public)
+    if Neighbours.of(report.relation).rows_are_public:
+        if n_rows is None or noise is not None:
+            return f"n_rows={n_rows} and n_rows_noise={noise} {under}, by which it is public and has no noise"
+        return None if assumed else f"assumed_public does not list the number of rows, which is public {under}"
+    if assumed:
+        return f"assumed_public lists the number of rows, which is not public {under}"
+    if (n_rows is None) != (noise is None) or (noise is not None and not 0.0 < noise < math.inf):
+        return f"n_rows={n_rows} and n_rows_noise={noise} {under}, by which it is told with noise or not at all"
+    expected = _noise_of_row_count(report)
+    if expected is None or (noise is not None and math.isclose(noise, expected, rel_tol=_ROUNDING)):
+        return None
+    return f"n_rows_noise={noise}, and {expected:.6g} follows from the release of the {TOTALS_NAME}"
+
+
+def _noise_of_row_count(report: PrivacyReport) -> float | None:
+    """Return the noise of the number of rows where it follows from a multiplier alone; methods with sketches differ."""
+    found = next((line.release for line in report.lines if line.what == TOTALS_NAME), None)
+    if not isinstance(found, GaussianRelease):
+        return None
+    weighted = WEIGHTS_ARE_PUBLIC in report.assumed_public
+    return report.rows_per_unit * noise_of_totals(found.multiplier, weighted=weighted)
 
 
 def _cost(report: PrivacyReport) -> Iterator[Finding]:

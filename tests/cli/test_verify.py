@@ -98,6 +98,73 @@ def test_changes_are_found(report, change, found):
     assert set(found) <= set(problems(verify_report(changed)))
 
 
+@pytest.fixture(scope="module", params=["weights", "units", "neither", "adassp"])
+def with_hidden_rows(request):
+    """The report of a fit that tells the number of rows with noise."""
+    more, data = {
+        "weights": ({"max_weight": 2.0}, {"sample_weight": np.resize([0.5, 1.0, 2.0], 3000)}),
+        "units": ({"max_rows_per_unit": 3}, {"groups": np.arange(3000) // 3}),
+    }.get(request.param, ({}, {}))
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(3000, 2))
+    model = PrivateLinearRegression(
+        1.0,
+        1e-6,
+        Bounds(features=[(-1, 1)] * 2, target=(-1, 1)),
+        method="adassp" if request.param == "adassp" else "whitened",
+        neighbours="add-remove",
+        **more,
+    )
+    return json.loads(model.fit(rows, rows @ [0.3, 0.2], **data).privacy_report_.to_json())
+
+
+def of_the_row_count(report, **change):
+    (finding,) = (finding for finding in verify_report(report | change) if finding.what == "number of rows")
+    return finding.holds, finding.detail
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"n_rows_noise": None}, "told with noise or not at all"),
+        ({"n_rows": None}, "told with noise or not at all"),
+        ({"n_rows_noise": 0.0}, "told with noise or not at all"),
+        ({"relation": "zero-out"}, "by which it is public and has no noise"),
+        ({"relation": "zero-out", "n_rows_noise": None}, "does not list the number of rows"),
+    ],
+)
+def test_a_hidden_number_of_rows_is_told_with_noise(with_hidden_rows, change, why):
+    assert problems(verify_report(with_hidden_rows)) == []
+    holds, detail = of_the_row_count(with_hidden_rows, **change)
+    assert not holds
+    assert why in detail
+
+
+def test_a_hidden_number_of_rows_is_not_assumed_public(with_hidden_rows):
+    listed = ["the number of rows and the column names", *with_hidden_rows["assumed_public"][1:]]
+    holds, detail = of_the_row_count(with_hidden_rows, assumed_public=listed)
+    assert not holds
+    assert "lists the number of rows, which is not public with relation='add-remove'" in detail
+
+
+@pytest.mark.parametrize("with_hidden_rows", ["weights", "units", "neither"], indirect=True)
+def test_the_noise_of_a_number_of_rows_follows_from_its_release(with_hidden_rows):
+    noise, listed = with_hidden_rows["n_rows_noise"], with_hidden_rows["assumed_public"]
+    for change in ({"n_rows_noise": 0.99 * noise}, {"n_rows_noise": 1e-9}, {"n_rows": None, "n_rows_noise": None}):
+        holds, detail = of_the_row_count(with_hidden_rows, **change)
+        assert not holds
+        assert f"{noise:.6g} follows from the release" in detail
+    if len(listed) > 2:
+        assert not of_the_row_count(with_hidden_rows, assumed_public=listed[:2])[0]
+
+
+def test_a_public_number_of_rows_cannot_be_said_to_be_hidden(report):
+    assert not of_the_row_count(report, relation="add-remove")[0]
+    assert not of_the_row_count(report, n_rows_noise=3.0)[0]
+    other = of_the_row_count(report, n_rows_noise=3.0, versions=[["dpols", "7.0.0"]])
+    assert not other[0]
+    assert "cannot be checked" in other[1]
+
+
 @pytest.mark.parametrize("name", ["accounting", "arithmetic", "relation", "bounds_origin"])
 def test_words_that_no_fit_writes_are_refused(report, name):
     with pytest.raises(ModelFileError, match="'approved' is not"):

@@ -44,7 +44,7 @@ def test_an_entry_pays_for_the_report_whose_hash_it_keeps(report, ledger):
 
 
 CHANGES = {
-    "what is assumed": {"assumed_public": ("nothing: every person in the table is protected",)},
+    "what is assumed": {"assumed_public": ("the number of rows, and nothing else: every person is protected",)},
     "the verdict": {"verdict": "certified by an authority"},
     "the bounds": {"bounds": (("x0", "[-9, 9]"),)},
     "the advice": {"advice": ("none",)},

@@ -40,7 +40,7 @@ BUGS = (
         "totals",
         Edit(
             "statistics/sums.py",
-            "    return math.sqrt(8.0) if rows.row_map.max_weight is None else 3.0\n",
+            "    return 3.0 if weighted else math.sqrt(8.0)\n",
             "    return math.sqrt(8.0)\n",
         ),
     ),

@@ -24,6 +24,7 @@ from .options import PlannedFor
 
 DAMPING = 0.6  # of the operator norm of a Gram matrix's noise
 UNIT_ROWS = 0.1  # as if there were so many rows of norm 1 in every direction, in units of the noise
+TOTALS_NAME = "number of rows, sums of targets, rows and squared lengths"
 _ROW_LIMIT = 1.5  # rows are shortened to so many root mean squares for the Gram matrices
 _SHORTENED = (5.0, 0.1)  # rows that may be shortened in the second: in units of its noise, and as a share of all
 _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of rows
@@ -62,7 +63,7 @@ class WhiteningPlan(PlannedFor, ABC):
     def _whitening(self) -> list[Listed]:
         """Return the releases of the whitening, with which a run starts."""
         return [
-            (self.totals_multiplier, "number of rows, sums of targets, rows and squared lengths"),
+            (self.totals_multiplier, TOTALS_NAME),
             (self.gram_multiplier, "X'X of shortened rows"),
             (self.length_multiplier, "counts of whitened lengths"),
             (self.second_gram_multiplier, "X'X of shortened whitened rows"),
@@ -132,9 +133,14 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
     return _totals(rows, plan, channel.gaussian(exact, multiplier=plan.totals_multiplier)), products
 
 
+def noise_of_totals(multiplier: float, *, weighted: bool) -> float:
+    """Return the standard deviation of the noise of each of the totals."""
+    return totals_sensitivity(weighted=weighted) * multiplier
+
+
 def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
     twice, count, targets, norms, *features = released.T
-    noise = totals_sensitivity(rows) * plan.totals_multiplier
+    noise = noise_of_totals(plan.totals_multiplier, weighted=rows.row_map.max_weight is not None)
     used = np.maximum(count, 1.0)
     if plan.n_rows is not None:
         used = np.where(plan.n_rows - count > _SEEN * noise, used, float(plan.n_rows))

@@ -31,7 +31,7 @@ from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
 
-_WEIGHTS = (
+WEIGHTS_ARE_PUBLIC = (
     "the largest weight, and how weights come about: each from its own row and public numbers alone; weights that were "
     "computed from this sample, as by raking or estimated propensities, void the guarantee"
 )
@@ -95,7 +95,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         assumed_public=(
             f"{'' if prepared.public_rows is None else 'the number of rows and '}the column names",
             "the bounds and every parameter of the estimator",
-            *(() if row_map.max_weight is None else (_WEIGHTS,)),
+            *(() if row_map.max_weight is None else (WEIGHTS_ARE_PUBLIC,)),
             *prepared.request.assumed_public,
         ),
         coefficients=tuple(

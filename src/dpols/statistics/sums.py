@@ -128,14 +128,14 @@ def totals_and_products(rows: BoundedRows) -> tuple[Statistic, Products | None]:
     return per_unit(_totals(rows, tuple(sums)), rows.rows_per_unit), products
 
 
-def totals_sensitivity(rows: BoundedRows) -> float:
+def totals_sensitivity(*, weighted: bool) -> float:
     """Return by how much one row can move the totals."""
-    return math.sqrt(8.0) if rows.row_map.max_weight is None else 3.0
+    return 3.0 if weighted else math.sqrt(8.0)
 
 
 def _totals(rows: BoundedRows, values: tuple[Array, ...]) -> Statistic:
     sums = _statistic(values, sensitivity=1.0)
-    most = totals_sensitivity(rows)
+    most = totals_sensitivity(weighted=rows.row_map.max_weight is not None)
     return Statistic(sums.value, math.ceil(most * SQUARE) if sums.exact else most, sums.step)
 
 
