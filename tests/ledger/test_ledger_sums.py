@@ -53,7 +53,7 @@ class Sums:
 def history(first, steps):
     """The rows that some steps leave, and what they come to by fractions."""
     budget = PrivacyBudget(1.0, 1e-6)
-    rows = [Row(1, created(budget, Neighbours.ZERO_OUT, 0.5, first), "")]
+    rows = [Row(1, created(budget, Neighbours.ZERO_OUT, 0.5, first, None), "")]
     sums, still_open = Sums(first), []
     for kind, value in steps:
         number = len(rows) + 1
@@ -103,7 +103,7 @@ def test_a_charge_is_allowed_if_and_only_if_no_sum_exceeds_its_cap(first, steps,
 def test_parts_of_a_whole_fit_as_often_as_fractions_say_and_never_once_more(parts):
     first = Caps(1.0, 1e-6)
     charge = Charge(gaussian=1.0 / parts)
-    rows = [Row(1, created(PrivacyBudget(1.0, 1e-6), Neighbours.ZERO_OUT, 0.5, first), "")]
+    rows = [Row(1, created(PrivacyBudget(1.0, 1e-6), Neighbours.ZERO_OUT, 0.5, first, None), "")]
     while state_of(rows).allows(charge):
         rows.append(Row(len(rows) + 1, charged("x", RELEASES, charge, False, final=True), ""))
     assert len(rows) - 1 == Fraction(1) // Fraction(1.0 / parts)
