@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpols import BudgetLedger
 from dpols.errors import BudgetExceeded
+from dpols.ledger.about import NOTHING
 from dpols.ledger.records import charged, created, ended, entry_of, raised, state_of
 from dpols.ledger.store import Row
 from dpols.privacy import FailureAllowance, GaussianRelease, Neighbours, PrivacyBudget
@@ -58,7 +59,7 @@ def history(first, steps):
     for kind, value in steps:
         number = len(rows) + 1
         if kind in ("charge", "reserve"):
-            rows.append(Row(number, charged("x", RELEASES, value, False, final=kind == "charge"), ""))
+            rows.append(Row(number, charged("x", RELEASES, value, False, NOTHING, final=kind == "charge"), ""))
             sums.charge(number, value)
             still_open += [number] if kind == "reserve" else []
         elif kind == "raise":
@@ -105,7 +106,7 @@ def test_parts_of_a_whole_fit_as_often_as_fractions_say_and_never_once_more(part
     charge = Charge(gaussian=1.0 / parts)
     rows = [Row(1, created(PrivacyBudget(1.0, 1e-6), Neighbours.ZERO_OUT, 0.5, first, None), "")]
     while state_of(rows).allows(charge):
-        rows.append(Row(len(rows) + 1, charged("x", RELEASES, charge, False, final=True), ""))
+        rows.append(Row(len(rows) + 1, charged("x", RELEASES, charge, False, NOTHING, final=True), ""))
     assert len(rows) - 1 == Fraction(1) // Fraction(1.0 / parts)
 
 

@@ -63,11 +63,11 @@ def test_every_kind_of_real_number_is_stored_as_a_float(number):
 
 @pytest.mark.parametrize("call", [delta_of, log_delta_of, epsilon_of])
 def test_an_unknown_relation_is_refused_by_name(call):
-    for relation in ("add-remove", "", None, 1):
+    for relation in ("add-one", "", None, 1):
         with pytest.raises(ParameterError, match=r"relation.*'zero-out' or 'replace-one'"):
             call(RELEASES, 0.5, relation=relation)
     with pytest.raises(ParameterError, match="relation"):
-        PrivacyBudget(1.0, 1e-6).for_zero_out("add-remove")
+        PrivacyBudget(1.0, 1e-6).for_zero_out("add-one")
 
 
 @pytest.mark.parametrize("release", ["gaussian", None, 1.0, GaussianRelease])
