@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from inference_problems import BOUNDS, fitted, frame, least_squares, table
 
-from dpols import PrivateLinearRegression, summary_col
+from dpols import Bounds, PrivateLinearRegression, summary_col
 from dpols.errors import BoundsError, InferenceWarning, MissingExtraError, ParameterError
 
 pandas = pytest.importorskip("pandas")
@@ -241,3 +241,15 @@ def test_only_fitted_models_stand_in_a_table(models, model):
         summary_col(model)
     with pytest.raises(ParameterError, match="a heading for each"):
         summary_col([model], names=["a", "b"])
+
+
+def test_a_noisy_number_of_rows_is_about_one_in_a_table_of_fits():
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (3000, 2))
+    bounds = Bounds(features=[(-1.0, 1.0)] * 2, target=(-2.0, 2.0))
+    fits = [
+        PrivateLinearRegression(3.0, 1e-6, bounds, neighbours=relation, random_state=0).fit(X, X.sum(axis=1))
+        for relation in ("zero-out", "add-remove")
+    ]
+    public, noisy = dict(summary_col(fits).facts)["Rows"]
+    assert public == "3,000"
+    assert noisy == f"about {fits[1].privacy_report_.n_rows:,}"

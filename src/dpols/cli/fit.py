@@ -74,7 +74,10 @@ def fit(
         ),
     ] = None,
     max_rows_per_unit: Annotated[
-        int | None, typer.Option(min=1, help="Use the first rows of each unit, at most this many; goes with --unit.")
+        int | None,
+        typer.Option(
+            min=1, help="Rows of each unit that are used, at most; a hash of the row chooses. Goes with --unit."
+        ),
     ] = None,
     weight: Annotated[
         str | None,

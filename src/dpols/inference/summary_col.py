@@ -155,11 +155,15 @@ def _facts(models: Sequence[Inferring]) -> tuple[tuple[str, tuple[str, ...]], ..
     return (
         ("R-squared", tuple(map(_share, squared, asked))),
         ("Adj. R-squared", tuple(map(_share, adjusted, asked))),
-        ("Rows", tuple("not public" if report.n_rows is None else f"{report.n_rows:,}" for report in reports)),
+        ("Rows", tuple(map(_rows_told, reports))),
         ("Rows used", tuple("" if one is None else f"{one.rows_used:,.0f}" for one in found)),
         ("epsilon", tuple(f"{report.asked.epsilon:.6g}" for report in reports)),
         ("delta", tuple(f"{report.asked.delta:.3g}" for report in reports)),
     )
+
+
+def _rows_told(report: Any) -> str:
+    return "not public" if report.n_rows is None else str(report.row_count.partition(" (")[0])  # without its noise
 
 
 def _share(found: Limits | None, asked: bool) -> str:
