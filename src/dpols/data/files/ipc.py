@@ -11,7 +11,8 @@ from .task import Header, Part, Stamp, runs_of
 
 def header(file: Stamp) -> Header:
     """Return the columns that the file's schema lists; no row is read."""
-    return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in schema(file)]
+    with _opened(file) as reader:  # also while names are read, which may be no text
+        return [(field.name, None if holds_numbers(field.type) else str(field.type)) for field in reader.schema]
 
 
 def schema(file: Stamp) -> Any:
