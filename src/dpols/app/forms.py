@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ..errors import DpolsError
 
 
-class FormError(DpolsError):
+class FormError(DpolsError, ValueError):
     """Mistakes in a form: pairs of the field's id, or nothing, and what to do."""
 
     def __init__(self, *problems: tuple[str, str]) -> None:
