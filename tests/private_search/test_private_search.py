@@ -279,3 +279,23 @@ def test_a_seeded_search_says_that_it_is_not_private():
     noise = [r["mean_squared_error"] for r in search().fit(X, Y).results_]
     assert noise != [r["mean_squared_error"] for r in first.results_]
     assert math.isfinite(first.search_report_.spent_epsilon)
+
+
+def test_scores_have_the_noise_that_is_stated_where_rows_are_not_public():
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (600, 2))
+    bounds = Bounds(features=[(-1.0, 1.0)] * 2, target=(-2.0, 2.0))
+    found = [
+        PrivateGridSearch(
+            PrivateLinearRegression(bounds=bounds),
+            {"fit_intercept": [True]},
+            epsilon=30.0,
+            delta=1e-6,
+            neighbours="add-remove",
+            random_state=seed,
+        )
+        .fit(X, X.sum(axis=1))
+        .results_[0]
+        for seed in range(60)
+    ]
+    spread, stated = np.std([one["mean_squared_error"] for one in found]), np.mean([one["noise"] for one in found])
+    assert 0.75 < spread / stated < 1.33

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
@@ -231,12 +231,12 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         scale, scores = (interval[1] - interval[0]) ** 2, noisy[: len(grid)]
         mass = self._n_scoring(candidates, report)
         if len(noisy) > len(grid):  # where rows have weights, half of their sum over the largest was released, too
-            mass = max(2.0 * float(noisy[-1]), 2.0 * stddev)
+            mass = _Mass(max(2.0 * float(noisy[-1]), 2.0 * stddev), 2.0 * stddev)
         self.results_ = [
             {
                 "params": params,
-                "mean_squared_error": float(scale * (value / mass + 0.5)),
-                "noise": scale * stddev / mass,
+                "mean_squared_error": float(scale * (value / mass.value + 0.5)),
+                "noise": scale * math.hypot(stddev, float(value) / mass.value * mass.stddev) / mass.value,
             }
             for params, value in zip(grid, scores, strict=True)
         ]
@@ -247,13 +247,18 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
         self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
 
-    def _n_scoring(self, candidates: list[PrivateLinearRegression], report: SearchReport) -> float:
+    def _n_scoring(self, candidates: list[PrivateLinearRegression], report: SearchReport) -> "_Mass":
         """Return the number of rows for scoring: public, or as follows from what the fits counted of the others."""
         if report.n_scoring is not None:
-            return float(report.n_scoring)
-        counted = [fit.privacy_report_.n_rows for fit in candidates if fit.privacy_report_.n_rows is not None]
-        share = self.scoring_share
-        return max(float(np.mean(counted)) * share / (1.0 - share), 1.0) if counted else math.nan
+            return _Mass(float(report.n_scoring), 0.0)
+        reports = [fit.privacy_report_ for fit in candidates if fit.privacy_report_.n_rows is not None]
+        if not reports:
+            return _Mass(math.nan, math.nan)
+        odds = self.scoring_share / (1.0 - self.scoring_share)
+        value = max(odds * float(np.mean([its.n_rows for its in reports])), 1.0)
+        counting = odds * math.hypot(*(its.n_rows_noise or 0.0 for its in reports)) / len(reports)
+        # Coins decide which rows are for scoring, so that their share is not quite the one asked for.
+        return _Mass(value, math.hypot(counting, math.sqrt(value / (1.0 - self.scoring_share))))
 
     def _origin(self, candidates: list[PrivateLinearRegression], largest: float | None) -> str:
         """Return where the numbers come from that are taken as public, with the largest weight."""
@@ -284,6 +289,13 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if not (-1e100 < low < high < 1e100):
             raise BoundsError(f"target_range={given!r} must be finite and rising.")
         return low, high
+
+
+class _Mass(NamedTuple):
+    """The number of rows for scoring, or the sum of their weights over the largest, and the size of its error."""
+
+    value: float
+    stddev: float
 
 
 def _check_spent(report: SearchReport) -> None:
