@@ -175,11 +175,11 @@ BUGS = (
         Edit(
             "data/unit_ids.py",
             "    present = column.notna().to_numpy(dtype=bool)\n"
-            "    return _with_gaps(present, _of_array(column[present].to_numpy()))\n",
+            '    precise = getattr(column.dtype, "numpy_dtype", None)',
             '    if getattr(column.dtype, "kind", "O") in "iuf":\n'
             "        return _of_array(column.to_numpy(dtype=np.float64, na_value=np.nan))\n"
             "    present = column.notna().to_numpy(dtype=bool)\n"
-            "    return _with_gaps(present, _of_array(column[present].to_numpy()))\n",
+            '    precise = getattr(column.dtype, "numpy_dtype", None)',
         ),
     ),
     Bug(
