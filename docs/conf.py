@@ -45,7 +45,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 3600,
-    "within_subsection_sort": "FileNameSortKey",  # the published regression comes first
+    "within_subsection_order": "FileNameSortKey",  # the published regression comes first
 }
 
 
