@@ -65,9 +65,9 @@ class Constraints:
         given: list[Any] = [self.norm]
         for limit in (self.lower, self.upper):
             if isinstance(limit, Mapping):
-                given += limit.values()
+                given.extend(limit.values())
             elif isinstance(limit, Sequence | np.ndarray):
-                given += limit
+                given.extend(limit)
             else:
                 given.append(limit)
         return tuple(given)

@@ -144,13 +144,14 @@ def test_names_are_those_of_tables_and_of_feature_maps():
     X, y = people()
     table = pd.DataFrame(X, columns=["age", "balance", "size"])
     bounds = Bounds(features=dict(zip(table.columns, FEATURES, strict=True)), target=(0.0, 250.0))
-    model = PrivateLinearRegression(1.0, 1e-6, bounds, constraints=Constraints(lower={"balance": 0.5})).fit(table, y)
+    limited = Constraints(lower={"balance": 0.5})
+    model = PrivateLinearRegression(1.0, 1e-6, bounds, constraints=limited, random_state=0).fit(table, y)
     assert model.coef_[1] == 0.5
     table["group"] = np.where(np.arange(len(table)) % 2, "a", "b")
     columns = {"age": NumericColumn(18.0, 90.0), "group": CategoricalColumn(["a", "b"])}
     mapped = FeatureMap(columns, target=(0.0, 250.0))
     model = PrivateLinearRegression(
-        1.0, 1e-6, feature_map=mapped, constraints=Constraints(upper={mapped.names[-1]: -7.0})
+        1.0, 1e-6, feature_map=mapped, constraints=Constraints(upper={mapped.names[-1]: -7.0}), random_state=0
     ).fit(table[["age", "group"]], y)
     assert model.coef_[-1] == -7.0
     by_formula = ols(
@@ -160,6 +161,7 @@ def test_names_are_those_of_tables_and_of_feature_maps():
         delta=1e-6,
         bounds=bounds,
         constraints=Constraints(lower={"balance": 0.0}),
+        random_state=0,
     )
     assert by_formula.coef_[1] == 0.0
 

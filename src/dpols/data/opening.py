@@ -151,8 +151,14 @@ def one_column(y: Any) -> Array:
     """Return targets as a vector; what is none is refused without its shape, which tells the number of rows."""
     from sklearn.utils.validation import column_or_1d
 
-    with unquoted(lambda error: "y should be a 1d array, with one target for each row of X."):
+    with unquoted(_why_no_column):
         return np.asarray(column_or_1d(y, warn=True))
+
+
+def _why_no_column(error: Exception) -> str:
+    if "Complex data not supported" in str(error):
+        return "Complex data not supported: y must hold real numbers."
+    return "y should be a 1d array, with one target for each row of X."
 
 
 def _matrix(X: Any) -> Any:
