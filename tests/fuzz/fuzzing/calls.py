@@ -22,7 +22,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dpols import randomness
-from dpols.errors import ArithmeticWarning, DpolsError, WeakGuaranteeWarning
+from dpols.errors import ArithmeticWarning, DpolsError, InferenceWarning, WeakGuaranteeWarning
 from dpols.estimators import PrivateLinearRegression
 from dpols.sketching import PrivateSketch, release_sketch
 
@@ -32,7 +32,13 @@ from .guided import LIMIT, Finding, Fuzzed, TooSlow, WrongResult, at_most, descr
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_ALLOWED_WARNINGS = (ArithmeticWarning, DataConversionWarning, PendingDeprecationWarning, WeakGuaranteeWarning)
+_ALLOWED_WARNINGS = (
+    ArithmeticWarning,
+    DataConversionWarning,
+    InferenceWarning,
+    PendingDeprecationWarning,
+    WeakGuaranteeWarning,
+)
 _CONVERSIONS = ("real_numbers", "_matrix")  # where numpy says what is wrong with a nested list
 _SECRETS = (SECRET_WORD, f"{SECRET_NUMBER:.0f}", f"{SECRET_NUMBER:.6e}"[:8])
 
