@@ -126,6 +126,9 @@ class Runner:
                     "spent. Look at them again, and then fit."
                 )
             if number != len(fits_of(project)) + 1:
+                made = fit_of(project, number)  # another process, which has a lock of its own, may just have made it
+                if made is not None:
+                    return made
                 raise ParameterError("This page is out of date. Nothing was spent. Look at the settings again.")
             self._claim(project, number, choices)
             fit = fit_of(project, number)
