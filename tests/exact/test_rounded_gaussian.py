@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpols.exact import extended
 from dpols.exact.rounded_gaussian import _PAIRS_PER_BLOCK, rounded_gaussian
 from dpols.randomness import SeededBits, SystemBits
 
@@ -104,6 +105,9 @@ def product_cdf(x: np.ndarray) -> np.ndarray:
         (2.0**20, 10_000),
         (2.0**30, 20_000),
         (2.0**38, 3000),
+        (2.0**45, 6000),
+        (Fraction(2**49, 3), 3000),
+        (2.0**53, 3000),
         (2.0**60, 3000),
         (Fraction(10, 3), 3000),
         (Fraction(2**70, 7), 2000),
@@ -115,7 +119,7 @@ def test_every_draw_is_the_oracles(scale, pairs):
     assert drawn == [oracle(*pair, Fraction(scale)) for pair in words.T.tolist()]
 
 
-@pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 2.0**30, 2.0**60, 2.0**1000, Fraction(2**1100, 3)])
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 2.0**30, 2.0**44, 2.0**53, 2.0**60, 2.0**1000, Fraction(2**1100, 3)])
 def test_extreme_words_are_the_oracles(scale):
     words = np.array([(a, b) for a in EDGES for b in EDGES], dtype=np.uint64).T
     assert rounded_gaussian_of(words, scale) == [oracle(*pair, Fraction(scale)) for pair in words.T.tolist()]
@@ -157,6 +161,30 @@ def test_double_precision_functions_are_far_better_than_assumed():
         for angle, cosine, sine in zip(angles.tolist(), np.cos(angles).tolist(), np.sin(angles).tolist(), strict=True):
             assert abs(arb(angle).cos() - cosine) < 2.0**-50
             assert abs(arb(angle).sin() - sine) < 2.0**-50
+
+
+def test_extended_precision_is_far_better_than_assumed():
+    if not extended.is_sound():
+        pytest.skip("this machine has no extended precision")
+    rng = np.random.default_rng(7)
+    words = rng.integers(1, 2**63, 3000, dtype=np.uint64) >> rng.integers(0, 62, 3000, dtype=np.uint64)
+    below_half = words.astype(np.longdouble) * np.longdouble(2.0**-64)
+    angles = np.longdouble(2.0) * np.pi * rng.random(3000).astype(np.longdouble)
+    with ctx.workprec(200):
+        for function, arguments in [("log", below_half[below_half > 0]), ("log1p", -below_half)]:
+            for value, found in zip(arguments, getattr(np, function)(arguments), strict=True):
+                true = getattr(arb, function)(extended._ball(value))
+                assert abs(extended._ball(found) - true) <= 2.0**-61 * abs(true)
+        for function in ("sin", "cos"):
+            for value, found in zip(angles, getattr(np, function)(angles), strict=True):
+                assert abs(extended._ball(found) - getattr(arb, function)(extended._ball(value))) < 2.0**-61
+
+
+def test_draws_are_the_same_without_extended_precision(monkeypatch):
+    scales = (2.0**39, 2.0**45, 2.0**53)
+    expected = [rounded_gaussian(scale, 500, bits=SeededBits(8)).tolist() for scale in scales]
+    monkeypatch.setattr(extended, "is_sound", lambda: False)
+    assert [rounded_gaussian(scale, 500, bits=SeededBits(8)).tolist() for scale in scales] == expected
 
 
 def test_words_taken_depend_on_the_shape_only():

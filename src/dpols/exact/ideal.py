@@ -28,10 +28,10 @@ _UNIT_INTERVAL = arb(0.5, 0.5)
 class IdealUniforms:
     """Independent uniforms on [0, 1] of which `depth` leading bits are known."""
 
-    def __init__(self, leading_words: Iterable[int], more: Bits) -> None:
-        self._prefixes = list(leading_words)
+    def __init__(self, prefixes: Iterable[int], more: Bits, *, depth: int = WORD_BITS) -> None:
+        self._prefixes = list(prefixes)
         self._more = more
-        self.depth = WORD_BITS
+        self.depth = depth
 
     def extend(self) -> None:
         """Double the number of known bits of every uniform."""

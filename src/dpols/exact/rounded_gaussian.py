@@ -5,9 +5,10 @@ round(v + scale * z), so adding the result to integers is post-processing of the
 
 Method. Two ideal uniforms give two normals r cos(t) and r sin(t), with r = sqrt(-2 log U) and t = 2 pi V. The first
 64 bits of U and V are drawn at once for all pairs, and a double-precision pass settles every pair in which both
-scaled normals are farther from a half-integer than its error bound. The remaining pairs are settled by ball
-arithmetic, on the same bits, extended as far as necessary (see `ideal`). Both members of a pair are settled together
-because they share their uniforms. Half-integers have probability zero, so this ends.
+scaled normals are farther from a half-integer than its error bound. For large scales 64 bits more are drawn for the
+remaining pairs, and extended precision settles most of these in the same way (see `extended`). The rest are settled by
+ball arithmetic, on the same bits, extended as far as necessary (see `ideal`). Both members of a pair are settled
+together because they share their uniforms. Half-integers have probability zero, so this ends.
 
 The error bound. Let w be the first 64 bits of U, as an integer. The double-precision pass evaluates U at
 (w + 1/2) / 2**64 and is believed only for 2**40 <= w < 2**64 - 2**53.
@@ -35,6 +36,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from ..randomness import WORD_BITS, Bits
+from .extended import in_extended_precision
 from .ideal import IdealUniforms, nearest_integer, normals
 
 _ERROR_BOUND = 2.0**-40
@@ -43,6 +45,7 @@ _LARGEST_BELIEVED = np.uint64(2**64 - 2**53 - 1)
 _PAIRS_PER_BLOCK = 1 << 14
 _NEVER_CLEAR = 2**44  # scales at which no pair is settled: r exceeds 2**-5 for the words believed
 _GUARD_BITS = 32
+_EXTENDED_BITS = 54 + _GUARD_BITS  # of a scale and the guard, up to which extended precision settles most pairs
 
 
 def rounded_gaussian(
@@ -65,7 +68,7 @@ def rounded_gaussian(
         draws[:, start:stop], settled = _in_double_precision(words, exact_scale)
         rest = np.flatnonzero(~settled)
         if rest.size:
-            exact = _in_balls(words[:, rest], exact_scale, more)
+            exact = _with_more_bits(words[:, rest], exact_scale, more)
             if np.abs(exact).max() >= 2**63:
                 draws = draws.astype(object)
             draws[:, start + rest] = exact
@@ -96,9 +99,26 @@ def _midpoints(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     return (words.astype(np.float64) + 0.5) * 2.0**-WORD_BITS
 
 
-def _in_balls(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> NDArray[np.object_]:
+def _with_more_bits(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> NDArray[Any]:
     """Rounded pairs, reading as many further bits as their rounding takes."""
-    uniforms = IdealUniforms(words.T.ravel().tolist(), more)
+    magnitude_bits = math.ceil(scale).bit_length()
+    if not WORD_BITS < magnitude_bits + _GUARD_BITS <= _EXTENDED_BITS:
+        return _in_balls(IdealUniforms(words.T.ravel().tolist(), more), scale)
+    second = more.words(words.size).reshape(-1, 2).T
+    draws, settled = in_extended_precision(words, second, scale)
+    rest = np.flatnonzero(~settled)
+    if rest.size == 0:
+        return draws
+    prefixes = words[:, rest].T.astype(object) << WORD_BITS | second[:, rest].T.astype(object)
+    exact = _in_balls(IdealUniforms(prefixes.ravel().tolist(), more, depth=2 * WORD_BITS), scale)
+    if np.abs(exact).max() >= 2**63:
+        draws = draws.astype(object)
+    draws[:, rest] = exact
+    return draws
+
+
+def _in_balls(uniforms: IdealUniforms, scale: Fraction) -> NDArray[np.object_]:
+    """Rounded pairs, reading as many further bits as their rounding takes."""
     magnitude_bits = math.ceil(scale).bit_length()
     while uniforms.depth < magnitude_bits + _GUARD_BITS:
         uniforms.extend()
