@@ -31,6 +31,7 @@ _LENGTH_EDGES = 2.0 ** np.arange(0.0, 16.0)  # in units of the lowest limit of r
 SMALLEST = 1e-100  # limit of a length
 _MISSED = 4.0  # standard deviations by which the mean prediction is off; the totals' noise is the larger one
 _SEEN = 3.0  # standard deviations by which a sum differs from what is assumed
+_MOST_LONG = 0.25  # rows over about the noise of the second Gram matrix, below which most are longer than its limit
 _TAIL = 0.1  # of the rows that may lie above a level: as if no fewer lay above the next edge
 
 Listed = tuple[float, str]  # a release: its multiplier, and what it is of
@@ -197,7 +198,7 @@ def release_space(
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
     inner, values, damped = inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
     metric = metric @ inner
-    white = whiten(rows, metric, products)
+    white = whiten(rows, metric, None if _most_are_long(plan) else products)
     limit = np.minimum(_norm(metric), _ROW_LIMIT * _rms(values, damped, used))
     limit, long = _higher_limit(white, plan, channel, limit, used)
     spread = math.sqrt(2.0 * d) * plan.second_gram_multiplier
@@ -213,6 +214,12 @@ def release_space(
         gram_noise=plan.second_gram_multiplier * limit**2,
         row_limits=np.stack((first_limit, limit), axis=1),
     )
+
+
+def _most_are_long(plan: WhiteningPlan) -> bool:
+    """Whether a look at the long rows alone saves no time, as there are few others; of public numbers."""
+    noise = 4.0 * plan.second_gram_multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features)
+    return plan.n_rows is not None and plan.n_rows < _MOST_LONG * noise
 
 
 def _centred(rows: BoundedRows, d: int, known: Totals) -> tuple[Array, Array]:

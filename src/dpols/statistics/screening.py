@@ -31,6 +31,8 @@ from .whitened import (
 # By how much a residual may be off, in units of the largest target: rounding of the distance, and a step of its grid.
 _SLACK = 2.0**-BITS
 _UP = 1.0 + 2.0**-40  # more than the operations below can err by
+# Columns beyond which a Gram matrix of the kept rows takes longer than the passes over rows in memory that it saves.
+_WIDE = 128
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +74,8 @@ class Gradients:
     def __init__(self, rows: WhitenedRows) -> None:
         self._rows = rows
         self._reference: _Reference | None = None
+        at_hand_and_wide = rows.bounded.is_rounded and rows.metric.shape[-1] > _WIDE
+        self._plain = rows.products is None or at_hand_and_wide  # whether every point takes a pass
 
     def at(self, theta: Array, *, limit: Array, reach: Array | None = None) -> Statistic:
         """Return `whitened_gradient`.
@@ -85,7 +89,7 @@ class Gradients:
                 sums = self._reference.whole_sums(point, limit)
                 tell(rows.bounded.n_rows)
             return per_unit(in_whitened_metric(rows, sums, point, limit), rows.rows_per_unit)
-        if reach is None or rows.products is None:
+        if reach is None or self._plain:
             return whitened_gradient(rows, theta, limit=limit)
         return self._with_reference(theta, limit, reach, None)[0]
 
@@ -96,7 +100,7 @@ class Gradients:
 
         One row moves them as that says.
         """
-        if reach is None or self._rows.products is None:
+        if reach is None or self._plain:
             return whitened_gradient_and_counts(self._rows, theta, limit=limit, edges=edges)
         gradient, *counts = self._with_reference(theta, limit, reach, edges)
         return gradient, counts[0]
