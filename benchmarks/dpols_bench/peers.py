@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from .paper.tables import save_json
-from .steps import Progress, Step
+from .steps import Progress
 from .tables import TABLES
 from .tables.board import DEFAULT
 from .tables.fits import Fit, Outcome, run_fits
-from .tables.journal import append_to_journal, read_journal
-from .tables.other_library import DIFFPRIVLIB, run_there
+from .tables.journal import fit_journal
+from .tables.other_library import DIFFPRIVLIB, check_python
+from .tables.resuming import all_outcomes
 from .tables.theil_sen import OPENDP
 
 EPSILONS = (0.3, 1.0, 3.0)
@@ -63,21 +64,14 @@ class Standing:
 
 def compare(settings: Settings, out: Path, *, progress: Progress = lambda _: None) -> list[Standing]:
     """Do the fits that the journal in ``out`` does not hold yet, and write how the contenders stand."""
-    if settings.diffprivlib is not None:
-        run_there(settings.diffprivlib, "-c", "import diffprivlib.models")
-    out.mkdir(parents=True, exist_ok=True)
-    journal = out / "fits.jsonl"
-    known = read_journal(journal)
-    groups = list(settings.groups())
-    for done, group in enumerate(groups, 1):
-        missing = [fit for fit in group if fit not in known]
-        if missing:
-            outcomes = run_fits(missing, settings.diffprivlib)
-            append_to_journal(journal, outcomes)
-            known |= {outcome.fit: outcome for outcome in outcomes}
-            time.sleep(0.05)  # so that no contender waits for the threads of the one before
-        progress(Step(f"{group[0].table}, {group[0].method}", done, len(groups)))
-    standings = _standings(known[fit] for group in groups for fit in group)
+    check_python(settings.diffprivlib)
+
+    def run(fits: list[Fit]) -> list[Outcome]:
+        time.sleep(0.05)  # so that no contender waits for the threads of the one before
+        return run_fits(fits, settings.diffprivlib)
+
+    journal = fit_journal(out / "fits.jsonl", Fit, Outcome)
+    standings = _standings(all_outcomes(settings.groups(), run, journal, jobs=1, progress=progress))
     save_json([vars(standing) for standing in standings], out / "standings.json")
     return standings
 

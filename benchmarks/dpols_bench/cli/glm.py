@@ -35,8 +35,9 @@ def glm(
     """
     from ..glm import Settings, evaluate
     from ..glm.evaluation import QUICK_SPLITS, SPLITS, cells, share
-    from ..glm.fits import DIFFPRIVLIB, OWN
+    from ..glm.fits import OWN
     from ..pages import goal_rows
+    from ..tables.other_library import DIFFPRIVLIB
 
     usual = Settings()
     settings = Settings(

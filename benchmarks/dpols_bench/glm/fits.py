@@ -1,13 +1,10 @@
 """One private fit on a split of a table, and what its predictions are worth."""
 
 import hashlib
-import json
-import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ from dpols import Bounds, PrivateLogisticRegression, PrivatePoissonRegressor
 from dpols.families import FAMILIES, predictor_range
 from dpols.privacy import PrivacyBudget
 
-from ..tables.other_library import run_there
+from ..tables.other_library import DIFFPRIVLIB, Task, diffprivlib_coefficients
 from ..tables.rows import Rows
 from .descent import SETTINGS
 from .descent import coefficients as descended
@@ -25,7 +22,7 @@ from .rows import split, table
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-OWN, DIFFPRIVLIB = "dpols", "diffprivlib"
+OWN = "dpols"
 DELTA = 1e-6  # diffprivlib is purely epsilon-private, and gets none
 DESCENTS = {setting.name: setting for setting in SETTINGS}
 
@@ -69,7 +66,10 @@ class Outcome:
 def run_fits(fits: Sequence[Fit], python: Path | None = None) -> list[Outcome]:
     """Do fits of one method on one table; ``python`` is where diffprivlib is."""
     if fits[0].method == DIFFPRIVLIB:
-        return [_outcome(*pair) for pair in zip(fits, _elsewhere(fits, python), strict=True)]
+        rows = {fit.split: split(fit.table, fit.split)[0] for fit in fits}
+        tasks = [Task(fit.split, fit.epsilon, 1.0, fit.seed) for fit in fits]
+        found = diffprivlib_coefficients("logistic", rows, tasks, python)
+        return [_outcome(fit, coefficients) for fit, (coefficients, _) in zip(fits, found, strict=True)]
     return [_outcome(fit, _coefficients(fit)) for fit in fits]
 
 
@@ -89,23 +89,6 @@ def _coefficients(fit: Fit) -> Array:
         bounds = Bounds(features=train.ranges, target=train.target_range)
         counts = PrivatePoissonRegressor(fit.epsilon, DELTA, bounds, **given).fit(train.features, train.target)
     return np.append(counts.coef_, counts.intercept_)
-
-
-def _elsewhere(fits: Sequence[Fit], python: Path | None) -> list[Array]:
-    """Return the coefficients of diffprivlib, in the units of the data."""
-    rows = {fit.split: split(fit.table, fit.split)[0] for fit in fits}
-    script = files(__package__).joinpath("fit_with_diffprivlib.py").read_text(encoding="utf-8")
-    low, high = np.array(next(iter(rows.values())).ranges).T
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    with tempfile.TemporaryDirectory() as folder:
-        arrays, job = Path(folder) / "rows.npz", Path(folder) / "job.json"
-        named: dict[str, Any] = {f"features_{n}": (train.features - middle) / half for n, train in rows.items()}
-        named |= {f"target_{n}": train.target for n, train in rows.items()}
-        np.savez(arrays, **named)
-        job.write_text(json.dumps([(fit.split, fit.epsilon, fit.seed) for fit in fits]), encoding="utf-8")
-        found = json.loads(run_there(python, "-c", script, str(arrays), str(job)))
-    slopes = [np.array(each[:-1]) / half for each in found]
-    return [np.append(slope, each[-1] - slope @ middle) for slope, each in zip(slopes, found, strict=True)]
 
 
 def _outcome(fit: Fit, coefficients: Array) -> Outcome:
@@ -136,18 +119,14 @@ def _best(name: str, number: int) -> Array:
     from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
     train = split(name, number)[0]
-    low, high = np.array(train.ranges).T
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    scaled = (train.features - middle) / half
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of steps that are too many for a tolerance
         model = (
             LogisticRegression(C=1e6, max_iter=3000)
             if table(name).family == "binomial"
             else PoissonRegressor(alpha=1e-8, max_iter=3000)
-        ).fit(scaled, train.target)
-    slopes = np.ravel(model.coef_) / half
-    return np.append(slopes, float(np.ravel(model.intercept_)[0]) - slopes @ middle)
+        ).fit(train.scaled_features(), train.target)
+    return train.in_units(np.append(np.ravel(model.coef_), np.ravel(model.intercept_)))
 
 
 def _means(rows: Rows, coefficients: Array, family: str) -> Array:

@@ -19,7 +19,7 @@ from .cells import Accounting, Arithmetic, Batch, BatchResult, Cell
 from .claims import Claim, judge
 from .dataset_table import TableRow
 from .figures import save_figures
-from .journal import Journal
+from .journal import batch_journal
 from .measuring import measured_table
 from .methods import METHODS, method
 from .report import save_report
@@ -84,7 +84,7 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
     table = measured_table(settings.datasets)
     sizes = {row.name: row.measured.n * row.measured.d for row in table if row.measured is not None}
     batches = batches_of(cells_of(settings, sizes), settings.trials)
-    journal = Journal(out / "results.jsonl")
+    journal = batch_journal(out / "results.jsonl")
     known = journal.read()
     costs = {batch: _cost(batch, table) for batch in batches}
     total = sum(costs.values())

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ..journal import Journal
 from ..workers import in_processes
 from .cells import Batch, BatchResult, Cell, problem, run_batch
-from .journal import Journal
 
 BATCH_TRIALS = 125
 # Above this many values the features are held once, by this process, whose passes use all cores.
@@ -23,7 +23,7 @@ def batches_of(cells: Iterable[Cell], trials: int) -> list[Batch]:
 
 def run(
     batches: Sequence[Batch],
-    journal: Journal,
+    journal: Journal[Batch, BatchResult],
     *,
     sizes: dict[str, int],
     jobs: int,
@@ -38,9 +38,9 @@ def run(
     ordered = sorted(missing, key=lambda batch: -sizes[batch.cell.dataset])  # long ones first; stable
     shared = [batch for batch in ordered if sizes[batch.cell.dataset] > _SHARED_VALUES]
     apart = [batch for batch in ordered if sizes[batch.cell.dataset] <= _SHARED_VALUES]
-    with journal.appending() as writer:
+    with journal.appending() as add:
         for result in _all_results(apart, shared, jobs):
-            writer.add(result)
+            add(result)
             found[result.batch] = result
             progress(result)
     return {batch: found[batch] for batch in batches}
@@ -54,7 +54,8 @@ def _all_results(apart: Sequence[Batch], shared: Sequence[Batch], jobs: int) -> 
 
 def _in_processes(batches: Sequence[Batch], jobs: int) -> Iterator[BatchResult]:
     """Run batches in worker processes; those of one cell go to one worker, whose plan and data set they share."""
-    return in_processes(_run_group, _by_cell(batches), jobs)
+    for results in in_processes(_run_group, _by_cell(batches), jobs):
+        yield from results
 
 
 def _by_cell(batches: Sequence[Batch]) -> list[list[Batch]]:

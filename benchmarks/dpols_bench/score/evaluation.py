@@ -13,7 +13,7 @@ from ..datasets import FAMILIES, LEVERAGE, NAMES, REAL, UnavailableError, source
 from ..pages import Goal
 from ..paper.cells import Batch, BatchResult, problem
 from ..paper.evaluation import EPSILONS
-from ..paper.journal import Journal
+from ..paper.journal import batch_journal
 from ..paper.methods import method
 from ..paper.runner import batches_of, run
 from ..paper.summary import summarise
@@ -103,7 +103,7 @@ def score(settings: Settings, out: Path, *, progress: Progress = lambda _: None)
     out.mkdir(parents=True, exist_ok=True)
     sizes, references = _read(settings, progress)
     batches = _batches(settings, sizes)
-    journal = Journal(out / "scores.jsonl")
+    journal = batch_journal(out / "scores.jsonl")
     known = journal.read()
     costs = {batch: _cost(batch, *sizes[batch.cell.dataset]) for batch in batches}
     total = math.fsum(costs.values())

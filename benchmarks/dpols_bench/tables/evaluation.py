@@ -11,13 +11,13 @@ from dpols.errors import ParameterError
 from ..pages import Goal
 from ..paper.methods import method
 from ..paper.tables import save_json, save_table
-from ..steps import Progress, Step, processes
-from ..workers import in_processes
+from ..steps import Progress, processes
 from .board import DEFAULT, LOSSES, Board, goals
 from .definitions import TABLES
 from .fits import Fit, Outcome, run_fits
-from .journal import append_to_journal, as_row, read_journal
-from .other_library import DIFFPRIVLIB, run_there
+from .journal import as_row, fit_journal
+from .other_library import DIFFPRIVLIB, check_python
+from .resuming import all_outcomes
 from .rows import load, table
 
 SPLITS, QUICK_SPLITS = 20, 2
@@ -82,36 +82,18 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
     from .page import save_page
 
     start = time.perf_counter()
-    if settings.diffprivlib is not None:
-        run_there(settings.diffprivlib, "-c", "import diffprivlib.models")
+    check_python(settings.diffprivlib)
     load(settings.tables[0])  # before anything is written, to see that the tables are there
-    out.mkdir(parents=True, exist_ok=True)
-    journal = out / "fits.jsonl"
-    known = read_journal(journal)
-    wanted = [fit for group in settings.groups() for fit in group]
-    done = sum(fit in known for fit in wanted)
-    for outcomes in _results(settings, known):
-        append_to_journal(journal, outcomes)
-        known |= {outcome.fit: outcome for outcome in outcomes}
-        done += len(outcomes)
-        progress(Step(f"{outcomes[0].fit.table}, {outcomes[0].fit.method}", done, len(wanted)))
-    board = Board(known[fit] for fit in wanted)
+    found = all_outcomes(
+        settings.groups(),
+        partial(run_fits, python=settings.diffprivlib),
+        fit_journal(out / "fits.jsonl", Fit, Outcome),
+        jobs=processes(settings.jobs),
+        progress=progress,
+    )
+    board = Board(found)
     evaluation = Evaluation(settings, board, goals(board), time.perf_counter() - start)
-    save_table([as_row(known[fit]) for fit in wanted], out, "fits")
+    save_table([as_row(outcome) for outcome in found], out, "fits")
     save_json([vars(goal) for goal in evaluation.goals], out / "goals.json")
     save_page(evaluation, out)
     return evaluation
-
-
-def _results(settings: Settings, known: dict[Fit, Outcome]) -> Iterator[list[Outcome]]:
-    missing = [[fit for fit in group if fit not in known] for group in settings.groups()]
-    work = partial(_run_group, python=settings.diffprivlib)
-    groups = [[group] for group in missing if group]
-    jobs = processes(settings.jobs)
-    yield from (
-        (outcomes for group in groups for outcomes in work(group)) if jobs == 1 else in_processes(work, groups, jobs)
-    )
-
-
-def _run_group(groups: Sequence[list[Fit]], *, python: Path | None) -> list[list[Outcome]]:
-    return [run_fits(fits, python) for fits in groups]

@@ -14,7 +14,7 @@ import numpy as np
 from dpols.data import Bounds
 from dpols.estimators import PrivateLinearRegression
 
-from .other_library import DIFFPRIVLIB, diffprivlib_coefficients
+from .other_library import DIFFPRIVLIB, Task, diffprivlib_coefficients
 from .rows import Rows, split
 from .theil_sen import OPENDP, opendp_coefficients
 
@@ -66,8 +66,8 @@ def _all_coefficients(fits: Sequence[Fit], python: Path | None) -> Iterator[tupl
     """Return slopes and, last, the intercept of each fit, and the seconds that it took."""
     if fits[0].method == DIFFPRIVLIB:
         rows = {fit.split: fit.rows[0] for fit in fits}
-        tasks = [(fit.split, fit.epsilon, fit.widening, fit.seed) for fit in fits]
-        yield from diffprivlib_coefficients(rows, tasks, python)
+        tasks = [Task(fit.split, fit.epsilon, fit.widening, fit.seed) for fit in fits]
+        yield from diffprivlib_coefficients("linear", rows, tasks, python)
         return
     for fit in fits:
         train = fit.rows[0].widened(fit.widening)
@@ -110,11 +110,8 @@ def _outcome(fit: Fit, coefficients: Array, seconds: float) -> Outcome:
 @lru_cache(maxsize=64)
 def _least_squares(table: str, number: int, one_column: bool) -> Array:
     train = split(table, number, one_column=one_column)[0]
-    low, high = np.array(train.ranges).T
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    scaled = np.column_stack(((train.features - middle) / half, np.ones(len(train.target))))
-    found = np.linalg.lstsq(scaled, train.target)[0]
-    return np.append(found[:-1] / half, found[-1] - found[:-1] @ (middle / half))
+    scaled = np.column_stack((train.scaled_features(), np.ones(len(train.target))))
+    return train.in_units(np.linalg.lstsq(scaled, train.target)[0])
 
 
 def _predictions(rows: Rows, coefficients: Array) -> Array:

@@ -3,18 +3,19 @@
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from dpols.errors import DataError, ParameterError
+from dpols.errors import DataError
 
 from ..datasets import UnavailableError
-from .definitions import TABLES, Range, Table
+from .definitions import TABLES, PublicTable, Range, Table, table_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-TRAINING_SHARE = 0.75
+_TRAINING_SHARE = 0.75
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,6 +30,28 @@ class Rows:
     def taken(self, rows: Array) -> "Rows":
         """Return some of the rows."""
         return Rows(self.features[rows], self.target[rows], self.ranges, self.target_range)
+
+    def split(self, label: str) -> tuple["Rows", "Rows"]:
+        """Return training and test rows of the random split that belongs to a label."""
+        digest = hashlib.sha256(label.encode()).digest()
+        order = np.random.default_rng(int.from_bytes(digest[:16])).permutation(len(self.target))
+        count = int(_TRAINING_SHARE * len(order))
+        return self.taken(order[:count]), self.taken(order[count:])
+
+    def scaled_features(self) -> Array:
+        """Return the features mapped to [-1, 1] by their ranges."""
+        middle, half = self._middle_and_half()
+        return np.asarray((self.features - middle) / half)
+
+    def in_units(self, coefficients: Array) -> Array:
+        """Return coefficients of scaled features, the intercept last, in the units of the data."""
+        middle, half = self._middle_and_half()
+        slopes = coefficients[:-1] / half
+        return np.append(slopes, coefficients[-1] - slopes @ middle)
+
+    def _middle_and_half(self) -> tuple[Array, Array]:
+        low, high = np.array(self.ranges).T
+        return 0.5 * (low + high), 0.5 * (high - low)
 
     def best_column(self) -> "Rows":
         """Return the rows with the one column that is most correlated with the target."""
@@ -47,37 +70,43 @@ class Rows:
 
 def table(item: str) -> Table:
     """Return the definition of a table by its item."""
-    for row in TABLES:
-        if row.item == item:
-            return row
-    raise ParameterError(f"table={item!r} is not known; the tables are {', '.join(row.item for row in TABLES)}.")
+    return table_of(TABLES, item, attrgetter("item"))
 
 
 @lru_cache(maxsize=1)
 def load(item: str) -> Rows:
     """Return the rows of a table that have a value in every column in use; the last one is kept."""
     definition = table(item)
-    used = [definition.target, *definition.numeric, *definition.categories]
-    frame = read_table(definition.package, definition.item)[used].dropna()
-    columns = [np.clip(frame[name].to_numpy(float), *limits) for name, limits in definition.numeric.items()]
-    ranges = list(definition.numeric.values())
-    for name, levels in definition.categories.items():
-        values = frame[name].astype(str).to_numpy()
-        if unknown := set(values) - set(levels):
-            raise DataError(f"column {name!r} of {item!r} has the levels {sorted(unknown)}, which are not declared.")
-        columns += [(values == level).astype(float) for level in levels[1:]]
-        ranges += [(0.0, 1.0)] * (len(levels) - 1)
+    frame = used_columns(definition)
     target = np.clip(frame[definition.target].to_numpy(float), *definition.target_range)
-    return Rows(np.column_stack(columns), target, tuple(ranges), definition.target_range)
+    return rows_of(definition, frame, target, definition.target_range)
 
 
 def split(item: str, number: int, *, one_column: bool = False) -> tuple[Rows, Rows]:
     """Return training and test rows of one of the random splits, with all columns or the best one of the table."""
     rows = load(item).best_column() if one_column else load(item)
-    digest = hashlib.sha256(f"tables/{item}/{number}".encode()).digest()
-    order = np.random.default_rng(int.from_bytes(digest[:16])).permutation(len(rows.target))
-    count = int(TRAINING_SHARE * len(order))
-    return rows.taken(order[:count]), rows.taken(order[count:])
+    return rows.split(f"tables/{item}/{number}")
+
+
+def used_columns(definition: PublicTable) -> Any:
+    """Return the rows of a public table that have a value in every column in use."""
+    used = dict.fromkeys([definition.target, *definition.numeric, *definition.categories])
+    return read_table(definition.package, definition.item)[list(used)].dropna()
+
+
+def rows_of(definition: PublicTable, frame: Any, target: Array, target_range: Range) -> Rows:
+    """Return rows as numbers: values clipped to their ranges, and a column for each category but the first."""
+    columns = [np.clip(frame[name].to_numpy(float), *limits) for name, limits in definition.numeric.items()]
+    ranges = list(definition.numeric.values())
+    for name, levels in definition.categories.items():
+        values = frame[name].astype(str).to_numpy()
+        if unknown := set(values) - set(levels):
+            raise DataError(
+                f"column {name!r} of {definition.item!r} has the levels {sorted(unknown)}, which are not declared."
+            )
+        columns += [(values == level).astype(float) for level in levels[1:]]
+        ranges += [(0.0, 1.0)] * (len(levels) - 1)
+    return Rows(np.column_stack(columns), target, tuple(ranges), target_range)
 
 
 def read_table(package: str, item: str) -> Any:

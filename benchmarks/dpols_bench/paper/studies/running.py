@@ -10,7 +10,7 @@ from ...steps import Progress, Step, processes
 from ..cells import Batch, BatchResult, Cell
 from ..claims import Claim
 from ..dataset_table import TableRow
-from ..journal import Journal
+from ..journal import batch_journal
 from ..measuring import measured_table
 from ..rules import Evidence, Finding
 from ..runner import batches_of, run
@@ -82,7 +82,7 @@ def _results(batches: list[Batch], out: Path, sizes: dict[str, int], jobs: int, 
 
     # Cells of one data set stay together, which holds one of them at a time.
     ordered = sorted(batches, key=lambda batch: (sizes[batch.cell.dataset], batch.cell.dataset))
-    journal = Journal(out / "studies.jsonl")
+    journal = batch_journal(out / "studies.jsonl")
     return summarise(run(ordered, journal, sizes=sizes, jobs=processes(jobs), progress=count))
 
 
