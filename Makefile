@@ -36,7 +36,7 @@ check: lint .venv/installed-test ## lint, types and the tests that matter for mo
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow" $(CHECKED)
 
 wheel-check: .venv/installed-test ## build sdist and wheel, install it elsewhere without the repository, and use it
-	$(BIN)/python tests/wheel_smoke.py
+	$(BIN)/python tests/wheel_smoke.py $(PYTHONS)
 
 test-oldest: .venv-oldest/installed ## run the tests with the oldest dependencies that pyproject.toml allows
 	$(OLDEST_BIN)/pytest -q tests -m "not data and not extras"

@@ -1,12 +1,12 @@
 """What a user installs works without the repository: build sdist and wheel, install the wheel elsewhere, use it.
 
-Run it as ``python tests/wheel_smoke.py`` (``make wheel-check``); it takes a minute, most of it for pip.
+Run it as ``python tests/wheel_smoke.py [PYTHON ...]`` (``make wheel-check PYTHONS="python3.11 python3.13"``): once for
+each interpreter, by default the running one. It takes a minute each, most of it for pip.
 """
 
 import os
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
@@ -28,15 +28,18 @@ print(dpols.__file__)
 """
 
 
-def main() -> None:
-    """Build, look inside, install and use; the first thing that is wrong ends it."""
+def main(interpreters: list[str]) -> None:
+    """Build, look inside, then install and use with each interpreter; the first thing that is wrong ends it."""
     with TemporaryDirectory(prefix="dpols-wheel-") as name:
         folder = Path(name)
         wheel = build(folder)
         check_content(wheel)
-        binaries = install(folder / "environment", wheel)
-        use(binaries, folder)
-    print("the wheel works")
+        for number, interpreter in enumerate(interpreters):
+            place = folder / f"place-{number}"
+            place.mkdir()
+            binaries = install(place / "environment", wheel, interpreter)
+            use(binaries, place)
+            print("the wheel works with", run(str(binaries / "python"), "--version", cwd=place).strip())
 
 
 def build(folder: Path) -> Path:
@@ -57,9 +60,9 @@ def check_content(wheel: Path) -> None:
         raise SystemExit(f"{wheel.name} holds {others} beside the product, and lacks {missing}")
 
 
-def install(folder: Path, wheel: Path) -> Path:
-    """Install the wheel into a new environment and return the folder of its commands."""
-    venv.create(folder, with_pip=True)
+def install(folder: Path, wheel: Path, interpreter: str) -> Path:
+    """Install the wheel into a new environment of an interpreter and return the folder of its commands."""
+    run(interpreter, "-m", "venv", str(folder), cwd=folder.parent)
     binaries = folder / ("Scripts" if os.name == "nt" else "bin")
     run(str(binaries / "python"), "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]", cwd=folder)
     return binaries
@@ -85,4 +88,4 @@ def run(*command: str, cwd: Path) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or [sys.executable])
