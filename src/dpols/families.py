@@ -186,22 +186,29 @@ class Response:
     high: float  # the largest outcome
     centre: float
     scale: float
+    exposure: float = 1.0  # the largest that a row may have
 
     @classmethod
-    def of(cls, family: FamilyName, target: tuple[float, float], centre: float, scale: float) -> "Response":
+    def of(
+        cls, family: FamilyName, target: tuple[float, float], centre: float, scale: float, exposure: float = 1.0
+    ) -> "Response":
         """Return the response for targets that are bounded by a range, centred and scaled.
 
         The ends of the range of a yes/no target are its two labels, whatever numbers stand for them.
         """
         low, high = target
         if family != "binomial":
-            return cls(family, high, centre, scale)
+            return cls(family, high, centre, scale, exposure)
         return cls(family, 1.0, (centre - low) / (high - low), scale / (high - low))
 
     @property
     def predictors(self) -> tuple[float, float]:
         """The least and the largest linear predictor."""
         return predictor_range(self.family, self.high)
+
+    def offset(self, shares: Array) -> Array:
+        """Return the logarithms of exposures, given over the largest; of a row of zeros, whose is zero, a number."""
+        return logarithm(shares) + math.log(self.exposure)
 
     def mean(self, predictor: Array) -> Array:
         """Return the expected outcome of each row."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from .data import Bounds, FileSource
-from .data.opening import one_column, targets_to_score
+from .data.opening import one_column
 from .data.units import without_column
 from .errors import BadRowsError, BoundsError, DataError, ModelFileError
 from .estimators import PrivateLinearRegression
@@ -21,7 +21,8 @@ from .labels import as_numbers, column_of, declared_labels, found_labels, in_pub
 from .ledger import BudgetLedger
 from .linalg import Array
 from .predicting import PredictingMeans
-from .private_regression import SCORE_IS_EXACT, PrivateRegression
+from .predicting_counts import PredictingCounts
+from .private_regression import SCORE_IS_EXACT, PrivateRegression, Progress
 from .storage.model_file import read_model
 
 _YES_OR_NO = (0.0, 1.0)
@@ -222,9 +223,11 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
         labelled = isinstance(X, FileSource) and X.target is not None and self.classes is not None
         return self.classes_.tolist() if labelled else None
 
-    def _request(self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None) -> Request:
+    def _request(
+        self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None, exposure: Any = None
+    ) -> Request:
         """Ask for outcomes between 0 and 1, or between the numbers that stand for the labels on a cluster."""
-        request = super()._request(groups, dependent, sample_weight)
+        request = super()._request(groups, dependent, sample_weight, exposure)
         public = in_public_words(self.classes_, found=self.__dict__.pop("_found"))
         request = replace(request, assumed_public=(public,), labels=tuple(map(str, self.classes_.tolist())))
         target = self.__dict__.pop("_range")
@@ -257,7 +260,7 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
         return tags
 
 
-class PrivatePoissonRegressor(PredictingMeans, RegressorMixin, PrivateRegression):
+class PrivatePoissonRegressor(PredictingCounts, RegressorMixin, PrivateRegression):
     """Poisson regression of a count with a differential privacy guarantee.
 
     Parameters
@@ -292,6 +295,10 @@ class PrivatePoissonRegressor(PredictingMeans, RegressorMixin, PrivateRegression
     max_weight : float, optional
         The largest weight that a row may have, where ``fit`` gets ``sample_weight``; larger ones are clipped to it.
         Public knowledge, never read from the data. The nearer it is to a typical weight, the less noise there is.
+    exposure_range : (low, high), optional
+        The range of exposure, such as years at risk, where ``fit`` gets ``exposure``; above 0. Exposures outside are
+        clipped to it. Public knowledge, never read from the data. The mean count of a row is its exposure times
+        exp(intercept + x'coef).
     count_clipped : bool, default=False
         Whether to spend a fiftieth of the squared budget on counting how many values the bounds clip, for the report.
     inference : bool, default=False
@@ -356,6 +363,7 @@ class PrivatePoissonRegressor(PredictingMeans, RegressorMixin, PrivateRegression
         unit: str | int | None = None,
         max_rows_per_unit: int | None = None,
         max_weight: float | None = None,
+        exposure_range: tuple[float, float] | None = None,
         count_clipped: bool = False,
         inference: bool = False,
         random_state: Any = None,
@@ -374,14 +382,30 @@ class PrivatePoissonRegressor(PredictingMeans, RegressorMixin, PrivateRegression
         self.unit = unit
         self.max_rows_per_unit = max_rows_per_unit
         self.max_weight = max_weight
+        self.exposure_range = exposure_range
         self.count_clipped = count_clipped
         self.inference = inference
         self.random_state = random_state
         self.ledger = ledger
 
-    def predict(self, X: Any) -> Array:
-        """Return the mean count of each row, at most the largest count that was declared."""
-        return self._means(self._predictors(X))
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        exposure: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        progress: Progress = None,
+    ) -> Self:
+        """Fit on rows ``X`` and counts ``y``, as the linear model does.
+
+        ``exposure`` is the exposure of each row, or the name of the column that holds it; ``exposure_range`` must be
+        declared. It cannot go with ``sample_weight``.
+        """
+        if X is None and y is None:
+            return super().fit()
+        return self._fit(X, y, groups, sample_weight, progress=progress, exposure=exposure)
 
     def rate_ratios(self, alpha: float = 0.05, *, target: Target = "population") -> Any:
         """Return by how much one unit of each feature multiplies the mean count, with limits.
@@ -389,13 +413,6 @@ class PrivatePoissonRegressor(PredictingMeans, RegressorMixin, PrivateRegression
         The fit needs ``inference=True``. What the noise hides is nan, and an InferenceWarning says why.
         """
         return self._ratios(alpha, target, "rate_ratio")
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the explained share of the deviance. It is not private: it is computed without noise or charge."""
-        from sklearn.metrics import d2_tweedie_score
-
-        warn_user(SCORE_IS_EXACT)
-        return float(d2_tweedie_score(targets_to_score(y), self.predict(X), sample_weight=sample_weight, power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

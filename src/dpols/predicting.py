@@ -80,6 +80,7 @@ class PredictingMeans(Inferring):
     intercept_: Any
     target_range_: tuple[float, float]
     inference_: Inference | None
+    exposure_range: tuple[float, float] | None = None
 
     def predict_interval(self, X: Any, alpha: float = 0.05, *, of: Of = "mean", target: Target = "population") -> Any:
         """Return for each row its mean outcome, with standard error, lower and upper limit.
@@ -104,9 +105,13 @@ class PredictingMeans(Inferring):
         return {"prediction": self._means(predictors)}
 
     def _within(self, predictors: Array) -> Array:
-        """Return linear predictors within the public limits of the fit."""
-        high = self.target_range_[1] if self.family == "poisson" else 1.0
-        return np.asarray(np.clip(predictors, *predictor_range(self.family, high)))
+        """Return linear predictors within the public limits of the fit, at an exposure of 1 where it has that.
+
+        Limits are those of the mean outcome at the ends of the range of exposure.
+        """
+        low, high = predictor_range(self.family, self.target_range_[1] if self.family == "poisson" else 1.0)
+        least, most = np.log(self.exposure_range or (1.0, 1.0))
+        return np.asarray(np.clip(predictors, low - most, high - least))
 
     def _means(self, predictors: Array) -> Array:
         return FAMILIES[self.family].mean(self._within(predictors))

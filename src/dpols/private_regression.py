@@ -20,7 +20,7 @@ from .data.selecting import with_columns
 from .data.streamed_units import streamed_units
 from .data.threads import one_blas_thread
 from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .data.weights import checked_max_weight, weights_of
+from .data.weights import checked_exposure, checked_max_weight, in_words_of_exposure, weights_of
 from .errors import ModelFileError, ParameterError
 from .families import FamilyName
 from .feature_map import FeatureMap, finite_features, mapped_source, recipe_of, with_unit
@@ -118,15 +118,19 @@ class PrivateRegression(Inferring, BaseEstimator):
         sample_weight: Any = None,
         witness: Witness | None = None,
         progress: Progress = False,
+        exposure: Any = None,
     ) -> Self:
         # Also around what is small: threads of BLAS spin on for a while, and take a core from the next fit's passes.
         with _unchanged_by_failure(self), one_blas_thread():
             dependent = target_name(X, y)
             X, y = self._outcomes(X, y)
-            request, ledger = self._request(groups, dependent, sample_weight), as_ledger(self.ledger)
+            request, ledger = self._request(groups, dependent, sample_weight, exposure), as_ledger(self.ledger)
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
-            prepared = prepare(request, self._source_of_units(X, y, groups, request, sample_weight))
+            with in_words_of_exposure(exposure):
+                beside = sample_weight if exposure is None else exposure
+                source = self._source_of_units(X, y, groups, request, beside)
+            prepared = prepare(request, source)
             self.feature_map_ = request.feature_map
             with shown(progress, prepared) as hook, told(hook, prepared.public_rows):
                 outcome, self.privacy_report_ = carry_out(
@@ -252,7 +256,9 @@ class PrivateRegression(Inferring, BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def _request(self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None) -> Request:
+    def _request(
+        self, groups: Any = None, dependent: str | None = None, sample_weight: Any = None, exposure: Any = None
+    ) -> Request:
         unit, most = self.unit, self.max_rows_per_unit
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
@@ -271,6 +277,7 @@ class PrivateRegression(Inferring, BaseEstimator):
         asked["unit"] = None if most is None else str("unit of groups" if unit is None else unit)
         asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
         asked["max_weight"] = checked_max_weight(sample_weight, self.max_weight)
+        asked["exposure_range"] = checked_exposure(exposure, sample_weight, getattr(self, "exposure_range", None))
         return Request(**asked, void=voids())
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request, sample_weight: Any = None) -> RowSource:

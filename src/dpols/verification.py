@@ -25,7 +25,7 @@ from .algorithms import ALGORITHMS, GENERALISED
 from .algorithms.whitening import TOTALS_NAME, noise_of_totals
 from .errors import ModelFileError
 from .feature_map import FeatureMap
-from .fitting.describing import WEIGHTS_ARE_PUBLIC, estimates_of
+from .fitting.describing import EXPOSURE_IS_PUBLIC, WEIGHTS_ARE_PUBLIC, estimates_of
 from .inference import Inference
 from .ledger import BudgetLedger, Entry
 from .privacy import GaussianRelease, Neighbours, OpaqueRelease, epsilon_of
@@ -214,8 +214,8 @@ def _noise_of_row_count(report: PrivacyReport) -> float | None:
     found = next((line.release for line in report.lines if line.what == TOTALS_NAME), None)
     if not isinstance(found, GaussianRelease):
         return None
-    weighted = WEIGHTS_ARE_PUBLIC in report.assumed_public
-    return report.rows_per_unit * noise_of_totals(found.multiplier, weighted=weighted)
+    one_more = WEIGHTS_ARE_PUBLIC in report.assumed_public or EXPOSURE_IS_PUBLIC in report.assumed_public
+    return report.rows_per_unit * noise_of_totals(found.multiplier, one_more=one_more)
 
 
 def _cost(report: PrivacyReport) -> Iterator[Finding]:

@@ -159,3 +159,59 @@ def test_a_public_table_gives_ranges_and_categories_for_a_yes_or_no_target(dpols
     assert model.feature_map_.names == ("age", "city[village]")
     np.testing.assert_allclose(model.coef_[0], [0.08, 1.0], atol=0.35)
     assert model.privacy_report_.bounds_origin == "reference"
+
+
+@pytest.fixture
+def exposed(tmp_path):
+    rng = np.random.default_rng(6)
+    age, years = rng.uniform(18, 90, 4000), rng.uniform(0.1, 2.0, 4000)
+    visits = np.minimum(rng.poisson(years * np.exp(0.02 * (age - 54))), 20)
+    path = tmp_path / "exposed.csv"
+    lines = [f"{a!r},{e!r},{v}" for a, e, v in zip(age.tolist(), years.tolist(), visits.tolist(), strict=True)]
+    path.write_text("\n".join(("age,years,visits", *lines)) + "\n")
+    declared = "[features.age]\nlow = 18\nhigh = 90\n\n[target]\nlow = 0\nhigh = 20\n"
+    (tmp_path / "plain.toml").write_text(declared)
+    (tmp_path / "exposed.toml").write_text(declared + '\n[exposure]\nname = "years"\nlow = 0.1\nhigh = 2\n')
+    return path
+
+
+def test_exposure_by_options_or_by_the_bounds_file(dpols, exposed):
+    fit = ("fit", exposed, "--target", "visits", "--family", "poisson", *BUDGET)
+    by_options = ("--bounds", "plain.toml", "--exposure", "years", "--exposure-range", "0.1:2")
+    for more, out in ((by_options, "model.json"), (("--bounds", "exposed.toml"), "other.json")):
+        done = dpols(*fit, *more, "--out", out)
+        assert done.code == 0, done.err
+        assert "exposure" in done.out
+    model, other = (PrivatePoissonRegressor.load(name) for name in ("model.json", "other.json"))
+    assert model.exposure_range == other.exposure_range == (0.1, 2.0)
+    np.testing.assert_array_equal(model.coef_, other.coef_)
+    np.testing.assert_allclose(model.coef_, [0.02], atol=0.005)
+    for more, name in (((), "rates.csv"), (("--exposure", "years"), "counts.csv")):
+        assert dpols("predict", "model.json", exposed, *more, "--out", name).code == 0
+    rates, counts = (
+        np.array([float(row["prediction"]) for row in rows_of(name)]) for name in ("rates.csv", "counts.csv")
+    )
+    years = np.array([float(row["years"]) for row in rows_of(exposed)])
+    np.testing.assert_allclose(counts, rates * years)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--exposure", "years"), "--exposure-range LOW:HIGH is missing"),
+        (("--exposure-range", "0.1:2"), "goes with --exposure"),
+        (("--exposure", "years", "--exposure-range", "two"), "must be LOW:HIGH"),
+        (("--exposure", "days", "--exposure-range", "1:2"), "not a column"),
+        (("--exposure", "years", "--exposure-range", "0:2"), "above 0"),
+        (
+            ("--exposure", "years", "--exposure-range", "0.1:2", "--weight", "age", "--max-weight", "2"),
+            "also a feature",
+        ),
+        (("--exposure", "years", "--exposure-range", "0.1:2", "--family", "gaussian"), "--family poisson"),
+    ],
+)
+def test_exposure_that_contradicts_itself_is_refused(dpols, exposed, more, words):
+    fit = ("fit", exposed, "--target", "visits", "--bounds", "plain.toml", *BUDGET, "--out", "model.json")
+    done = dpols(*fit, *(() if "--family" in more else ("--family", "poisson")), *more)
+    assert done.code == 2
+    assert words in done.err

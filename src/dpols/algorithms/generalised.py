@@ -21,14 +21,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..families import FamilyName, Response
+from ..families import FamilyName
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..randomness import Bits
 from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
 from .base import Evidence, Fit
-from .generalised_path import GeneralisedPath, StepsPlan, start_path
+from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
 from .options import PlannedFor, steps
 from .whitening import DAMPING, SMALLEST, Listed, counted_rows, inverse_root, release_space, release_totals
 
@@ -120,7 +120,7 @@ def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
     rows, channel = rows.rounded_once(), Channel(bits)
     row_map = rows.row_map
-    response = Response.of(plan.family, row_map.target, row_map.target_centre, row_map.target_scale)
+    response = response_of(plan.family, row_map)
     known, products = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known, products)
     path = start_path(plan, response, known, space, row_map.constant)

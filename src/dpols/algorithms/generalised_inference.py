@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.rows import BoundedRows
-from ..families import FamilyName, Response
+from ..families import FamilyName
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
@@ -50,7 +50,7 @@ from .closing_inference import (
     transcript_of,
 )
 from .closing_inference import evidence as evidence
-from .generalised_path import GeneralisedPath, StepsPlan, start_path
+from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
 from .newton_step import newton_step
 from .options import PlannedFor, one_of, steps
 from .whitening import SMALLEST, Listed, level_of, release_space, release_totals
@@ -172,7 +172,7 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
     """Follow the plan, once for each stream of bits."""
     rows, channel = rows.rounded_once(), Channel(bits)
     row_map = rows.row_map
-    response = Response.of(plan.family, row_map.target, row_map.target_centre, row_map.target_scale)
+    response = response_of(plan.family, row_map)
     known, products = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known, products)
     path = start_path(plan, response, known, space, row_map.constant)
@@ -187,7 +187,7 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
     point = closing.point
     theta = predictor_point(rows, path.theta_at(point))
     null = path.base[:, -1] * (row_map.constant or 0.0)
-    bound = _deviance_bound(path, null, levels, point)
+    bound = _deviance_bound(path, null + path.offset, levels, point)
     exact = deviances(rows, theta, response, null=null, bound=bound)
     deviance = channel.gaussian(exact, multiplier=plan.square_multiplier)
     scores, score_noise = release_scores(white, plan, channel, theta, levels.score_limit, response)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..data.bounds import RowMap
 from ..families import FAMILIES, FamilyName, Response
 from ..privacy.releases import Release
 from .base import Array, Fit
@@ -51,8 +52,9 @@ class GeneralisedPath(Path):
         super().__init__(plan, space, base, known.target_rms * space.rms)
         self.plan, self.response, self.known, self.constant = plan, response, known, constant
         self.slope, self.careful = slope, careful  # at the base rate; how many times that is allowed for
+        self.offset = np.log(known.exposure)  # of the mean exposure
         family = FAMILIES[response.family]
-        event = family.event(response.mean(base[:, -1] * (constant or 0.0))) / response.scale
+        event = family.event(response.mean(base[:, -1] * (constant or 0.0) + self.offset)) / response.scale
         whole = np.clip(event, known.target_spread, 2.0) * np.sqrt(known.mean_weight)
         self.floor = family.whole_rows * space.rms * whole
         self.limit = np.maximum(self.limit, self.floor)
@@ -166,11 +168,12 @@ class GeneralisedPath(Path):
         means = np.column_stack((known.noisy_features[:, :-1], np.full(len(theta), constant)))
         centre = (theta * means).sum(axis=1)
         spread = self.spread(theta)
-        wanted = response.expected(self.base[:, -1] * constant)
-        low, high = (np.full(len(theta), end) for end in response.predictors)
+        wanted = response.expected(self.base[:, -1] * constant + self.offset)
+        low, high = (end - self.offset for end in response.predictors)
         for _ in range(50):
             middle = 0.5 * (low + high)
-            above = response.expected(middle[:, None] + spread[:, None] * _NODES) @ _WEIGHTS > wanted
+            typical = middle + self.offset
+            above = response.expected(typical[:, None] + spread[:, None] * _NODES) @ _WEIGHTS > wanted
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         gap = centre - 0.5 * (low + high)
         # Gradients that were shortened, too, pull the constant towards typical rows.
@@ -185,15 +188,14 @@ class GeneralisedPath(Path):
     def _kept(self, weights: Array, variances: Array, closed: Array) -> tuple[Array, Array]:
         """Return the projection beside the constant, and what maps the closing point to what is kept of it."""
         plan, space, response = self.plan, self.space, self.response
-        constant = 0.0 if self.constant is None else self.base[:, -1] * self.constant
-        mean = response.mean(np.asarray(constant) + np.zeros(len(closed)))
+        centre = self.offset + (0.0 if self.constant is None else self.base[:, -1] * self.constant)
+        mean = response.mean(centre)
         scale = self.known.mass * FAMILIES[response.family].null_deviance(mean) / response.scale
         multiplier = plan.second_gram_multiplier if plan.sloped_multiplier is None else plan.sloped_multiplier
         sight = plan.rows_or(self.known.used) / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
         rest = beside_constant(space) if self.constant is not None else np.eye(plan.n_features) + 0.0 * space.metric
         # Noise that drives predictors apart makes the mean function flat, so that more of it stays.
         spread = self.spread(self.theta_at(closed))
-        centre = np.zeros(len(closed)) + constant
         flat = response.slope(centre[:, None] + spread[:, None] * _NODES) @ _WEIGHTS / response.slope(centre)
         lower = replace(space, values=space.values * np.minimum(flat, 1.0)[:, None])
         return rest, kept(lower, weights, variances, closed, scale, rest, _GATE, sight)
@@ -218,12 +220,19 @@ class GeneralisedPath(Path):
         return np.asarray(np.clip(found / self.known.used, 0.0, 1.0))
 
 
+def response_of(family: FamilyName, row_map: RowMap) -> Response:
+    """Return the response for targets as a map bounds them."""
+    target = row_map.target, row_map.target_centre, row_map.target_scale
+    return Response.of(family, *target, row_map.largest_exposure)
+
+
 def start_path(
     plan: StepsPlan, response: Response, known: Totals, space: Space, constant: float | None
 ) -> GeneralisedPath:
     """Return the start of the path: the base rate, in coordinates where the curvature there is one."""
     family = FAMILIES[plan.family]
-    predictor = np.zeros(len(known.used))
+    offset = np.log(known.exposure)
+    predictor = offset
     base = np.zeros((len(known.used), plan.n_features))
     if constant is not None:
         # A standard deviation of the mean outcome, but where that says nothing the middle of the range.
@@ -236,7 +245,7 @@ def start_path(
         target = np.clip(known.target * known.mass / mass, -1.0, 1.0)
         mean = np.clip(response.centre + response.scale * target, unsure, np.maximum(highest, unsure))
         predictor = np.clip(family.link(np.clip(mean, 1e-12, response.high * (1.0 - 1e-12))), *response.predictors)
-        base[:, -1] = predictor / constant
+        base[:, -1] = (predictor - offset) / constant
     slope = response.slope(predictor)
     careful = np.minimum(family.headroom * slope, np.maximum(response.steepest, slope)) / slope
     scaled = replace(

@@ -87,6 +87,7 @@ class Totals:
     noisy_features: Array
     noise: Array
     mass_noise: Array  # of the mass, over itself; zero where it is a public number of rows without weights
+    exposure: Array  # mean exposure, within its range; 1 where rows have none
 
     @property
     def mean_weight(self) -> Array:
@@ -134,14 +135,14 @@ def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> 
     return _totals(rows, plan, channel.gaussian(exact, multiplier=plan.totals_multiplier)), products
 
 
-def noise_of_totals(multiplier: float, *, weighted: bool) -> float:
+def noise_of_totals(multiplier: float, *, one_more: bool) -> float:
     """Return the standard deviation of the noise of each of the totals."""
-    return totals_sensitivity(weighted=weighted) * multiplier
+    return totals_sensitivity(one_more=one_more) * multiplier
 
 
 def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
     twice, count, targets, norms, *features = released.T
-    noise = noise_of_totals(plan.totals_multiplier, weighted=rows.row_map.max_weight is not None)
+    noise = noise_of_totals(plan.totals_multiplier, one_more=rows.row_map.beside is not None)
     used = np.maximum(count, 1.0)
     if plan.n_rows is not None:
         used = np.where(plan.n_rows - count > _SEEN * noise, used, float(plan.n_rows))
@@ -150,6 +151,11 @@ def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
         *features, weights = features
         mass = np.where(used - weights > _SEEN * noise, np.maximum(weights, noise), used)
         mass_noise = noise / mass
+    exposure = np.ones(len(released))
+    if rows.row_map.exposure is not None:
+        *features, exposures = features
+        low, high = rows.row_map.exposure
+        exposure = np.clip(high * exposures / used, low, high)
 
     def mean(sums: Array) -> Array:
         return np.asarray(np.where(np.abs(sums) > _SEEN * noise, np.clip(sums / mass, -1.0, 1.0), 0.0))
@@ -177,6 +183,7 @@ def _totals(rows: BoundedRows, plan: WhiteningPlan, released: Array) -> Totals:
         noisy_features=rows_sum / mass[:, None],
         noise=noise / mass,
         mass_noise=mass_noise,
+        exposure=exposure,
     )
 
 

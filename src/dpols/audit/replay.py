@@ -18,7 +18,7 @@ from ..data import ArraySource, BoundedRows, Bounds, RowSource
 from ..data.rows import Arithmetic
 from ..data.unit_ids import unit_codes
 from ..data.units import source_of_units
-from ..data.weights import checked_max_weight
+from ..data.weights import checked_exposure, checked_max_weight
 from ..linalg import Array
 from ..privacy import FailureAllowance, GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits, streams
@@ -65,6 +65,8 @@ def replay(
     max_rows_per_unit: int = 1,
     weights: Any = None,
     max_weight: float | None = None,
+    exposure: Any = None,
+    exposure_range: tuple[float, float] | None = None,
     neighbours: Literal["zero-out", "add-remove"] = "zero-out",
 ) -> ReplayReport:
     """Replay a method on ``data``, a pair of features and targets, and on the same data with one row zeroed, or gone.
@@ -89,6 +91,8 @@ def replay(
         To which unit each row belongs, and how many rows of a unit are used.
     weights, max_weight
         The weight of each row, and the largest that was declared.
+    exposure, exposure_range
+        The exposure of each row, and its declared range.
     neighbours : "zero-out" or "add-remove"
         Whether the row is zeroed, or left out of data whose number of rows is not public.
     """
@@ -97,6 +101,10 @@ def replay(
     if weights is not None:
         target = np.column_stack((target, weights))
         row_map = replace(row_map, max_weight=checked_max_weight(weights, max_weight))
+    ends = checked_exposure(exposure, weights, exposure_range)
+    if ends is not None:
+        target = np.column_stack((target, exposure))
+        row_map = replace(row_map, exposure=ends)
     chosen = algorithm(method)
     gone = neighbours == "add-remove"
     n_units = None if gone else -(-len(target) // max_rows_per_unit)

@@ -1,8 +1,8 @@
 """The bounds file: TOML with a table ``[target]`` and a table ``[features.NAME]`` for each feature.
 
 Each table has ``low`` and ``high``, or ``categories``; `dpols.feature_map.toml` lists what else it may have. A table
-``[weight]`` declares weights of rows. Only the columns that the file names are used. A CSV file with the columns
-``column``, ``low`` and ``high`` does as well.
+``[weight]`` declares weights of rows, ``[exposure]`` exposures. Only the columns that the file names are used. A CSV
+file with the columns ``column``, ``low`` and ``high`` does as well.
 """
 
 import tomllib
@@ -36,7 +36,7 @@ _HEAD = """\
 # interactions = [["COLUMN", "OTHER COLUMN"]]
 #
 # Where a column holds weights of rows, give it a table [weight] with its name, and the largest weight as high; it must
-# not be computed from this table.
+# not be computed from this table. Exposure of counts has a table [exposure] with name, low and high, above 0.
 """
 _LIMITS = "# low =\n# high =\n"
 _CATEGORIES = '# categories = ["FIRST", "SECOND"]\n'

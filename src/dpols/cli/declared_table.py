@@ -26,6 +26,7 @@ class DeclaredTable:
     bounds: "Bounds | PaidBounds | None"  # None: those of the feature map
     unit: str | None
     weight: str | None  # the column of weights
+    exposure: str | None  # the column of exposures
     dialect: Dialect  # of a text file
     fit_intercept: bool
 
@@ -43,6 +44,7 @@ def declared_table(
     features: str | None,
     unit: str | None,
     weight: str | None,
+    exposure: str | None,
     dialect: Dialect,
     *,
     fit_intercept: bool,
@@ -65,11 +67,12 @@ def declared_table(
             "--features and --bounds both list columns; delete the tables of others in the bounds file."
         )
     columns = (
-        feature_columns(data, target, features, (unit, weight), dialect)
+        feature_columns(data, target, features, (unit, weight, exposure), dialect)
         if declared is None
         else list(declared.raw_columns)
     )
-    for option, name in (("--target", target), ("--unit", unit), ("--weight", weight)):
+    options = (("--target", target), ("--unit", unit), ("--weight", weight), ("--exposure", exposure))
+    for option, name in options:
         if name in columns:
             raise BoundsError(
                 f"{option} {name!r} is also a feature in {str(ways.file)!r}; delete its [features] table there."
@@ -78,7 +81,7 @@ def declared_table(
     if ways.reference is not None:
         declared = map_of_reference(ways.reference, ranged, columns)
     bounds = _bounds(data, ways, ranged, columns, declared, dialect)
-    return DeclaredTable(data, target, columns, declared, bounds, unit, weight, dialect, fit_intercept)
+    return DeclaredTable(data, target, columns, declared, bounds, unit, weight, exposure, dialect, fit_intercept)
 
 
 def _bounds(

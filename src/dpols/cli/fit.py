@@ -12,6 +12,7 @@ from . import options as given
 from .console import out as console
 from .constraint_options import parsed_constraints
 from .declared_table import declared_table
+from .exposure_options import exposure_column
 from .family import estimator_of, method_of, summary_of
 from .fit_results import fit_into_files
 from .found_bounds import BoundsWays, check_unit
@@ -86,6 +87,20 @@ def fit(
     max_weight: Annotated[
         float | None,
         typer.Option(help="The largest weight, by public knowledge; larger ones are clipped. Goes with --weight."),
+    ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of exposures of counts, such as years at risk; the bounds file may declare it. For --family "
+            "poisson."
+        ),
+    ] = None,
+    exposure_range: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH",
+            help="Range of exposure, above 0, by public knowledge; others are clipped. Goes with --exposure.",
+        ),
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
     formula: Annotated[
@@ -162,8 +177,19 @@ def fit(
     ways = BoundsWays(bounds, paid_bounds, reference_bounds, unsafe_bounds_from_data)
     weights = weight_column(data, weight, max_weight, bounds, dialect)
     column = None if weights is None else weights.name
+    exposures = exposure_column(data, exposure, exposure_range, bounds, dialect, family=family)
     table = declared_table(
-        data, ways, target, formula, features, unit, column, dialect, fit_intercept=not no_intercept, family=family
+        data,
+        ways,
+        target,
+        formula,
+        features,
+        unit,
+        column,
+        None if exposures is None else exposures.name,
+        dialect,
+        fit_intercept=not no_intercept,
+        family=family,
     )
     model = estimator_of(
         family,
@@ -184,6 +210,7 @@ def fit(
         unit=unit,
         max_rows_per_unit=max_rows_per_unit,
         max_weight=None if weights is None else weights.largest,
+        **({} if exposures is None else {"exposure_range": exposures.ends}),
         count_clipped=count_clipped,
         random_state=random_state,
         ledger=_noted(ledger, ledger_note, same_data),

@@ -47,12 +47,18 @@ def _fit(model: "PrivateRegression", table: DeclaredTable, watched: AbstractCont
     data, target = table.data, table.target
     simplefilter("ignore", WeakGuaranteeWarning)  # the report begins with it
     explained = bad_rows_explained(
-        data, table.declared, labels=getattr(model, "classes", None), weights=table.weight is not None
+        data,
+        table.declared,
+        labels=getattr(model, "classes", None),
+        weights=table.weight is not None,
+        exposure=table.exposure is not None,
     )
     with interrupts_explained(), explained, watched as progress:
-        names = [*table.columns, *(name for name in (table.unit, table.weight) if name is not None)]
+        beside = (table.unit, table.weight, table.exposure)
+        names = [*table.columns, *(name for name in beside if name is not None)]
         source = read(data, target, names, **table.dialect.options)
-        model.fit(source, sample_weight=table.weight, progress=progress)
+        more = {} if table.exposure is None else {"exposure": table.exposure}
+        model.fit(source, sample_weight=table.weight, progress=progress, **more)
 
 
 @contextmanager
@@ -67,7 +73,7 @@ def interrupts_explained() -> Iterator[None]:
 
 @contextmanager
 def bad_rows_explained(
-    data: Path, declared: FeatureMap | None, *, labels: Any = None, weights: bool = False
+    data: Path, declared: FeatureMap | None, *, labels: Any = None, weights: bool = False, exposure: bool = False
 ) -> Iterator[None]:
     """Say of rows that are not finite what a command can do about them."""
     try:
@@ -80,6 +86,7 @@ def bad_rows_explained(
         if labels == NUMBERS:
             unlisted = ", or a label other than 0 and 1 (if the labels are texts, pass --classes no,yes)"
         weighed = ", or a weight that is empty or below 0" if weights else ""
+        weighed += ", or an exposure that is empty or not above 0" if exposure else ""
         error.args = (
             f"{str(data)!r} has an empty or infinite cell in a feature or the target{unlisted}{weighed}, and such rows "
             f"are refused. Correct them, or declare in the bounds file by missing = ... what an empty cell counts as"

@@ -35,6 +35,10 @@ def predict(
         ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="One minus the level of the limits; by default 0.05.")] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(help="Column of exposures, for models that were fitted with one; without it, exposure is 1."),
+    ] = None,
     separator: given.Separator = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
@@ -69,7 +73,8 @@ def predict(
     if fitted.feature_map_ is not None:
         source = mapped_files(fitted.feature_map_, source)
     with working(f"Reading {data.name}"):
-        columns = _predicted(fitted, source, level, interval or "observation", raw)
+        exposures = None if exposure is None else _exposures(fitted, data, exposure, dialect)
+        columns = _predicted(fitted, source, level, interval or "observation", raw, exposures)
     write_text(out, _lines(columns))
     console.print(f"{len(columns['prediction'])} predictions saved to {out}", soft_wrap=True)
 
@@ -92,6 +97,7 @@ def _predicted(
     alpha: float | None,
     interval: Literal["observation", "mean"],
     raw: bool,
+    exposures: Array | None,
 ) -> dict[str, Array]:
     """Return predictions for each row, or say that a feature is missing."""
     from ..estimators import PrivateLinearRegression
@@ -99,19 +105,31 @@ def _predicted(
     if isinstance(fitted, PrivateLinearRegression):
         columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha, interval=interval, raw=raw))
     else:
-        columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha))
+        columns = _columns(source, partial(fitted.columns_of_predictions, alpha=alpha), exposures)
     fitted.warn_of_missing(columns)
     return columns
 
 
-def _columns(source: FileSource, predict: Callable[[Array], dict[str, Array]]) -> dict[str, Array]:
-    blocks = []
+def _exposures(fitted: "PrivateRegression", data: Path, column: str, dialect: Dialect) -> Array:
+    """Return the exposure of each row."""
+    if getattr(fitted, "exposure_range", None) is None:
+        raise ParameterError("--exposure is for models that were fitted with exposure; leave it out.")
+    return np.concatenate([block[:, 0] for block, _ in read(data, columns=[column], **dialect.options).blocks()])
+
+
+def _columns(
+    source: FileSource, predict: Callable[..., dict[str, Array]], exposures: Array | None = None
+) -> dict[str, Array]:
+    blocks: list[dict[str, Array]] = []
+    place = 0
     for features, _ in source.blocks():
         if not np.isfinite(features).all():
             raise DataError(
                 f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row."
             )
-        blocks.append(predict(features))
+        more = {} if exposures is None else {"exposure": exposures[place : place + len(features)]}
+        blocks.append(predict(features, **more))
+        place += len(features)
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 

@@ -16,6 +16,7 @@ from .source import Array
 
 Interval = tuple[float, float]
 Origin = Literal["declared", "reference", "paid", "data"]
+Beside = Literal["weight", "exposure"]
 
 # Beyond these the square of a norm leaves the range of doubles, and with it the proof that rows are short.
 _SMALLEST, _LARGEST = 1e-100, 1e100
@@ -230,6 +231,17 @@ class RowMap:
     n_features: int
     linked: bool = False  # whether theta gives a linear predictor, which has no units, and not the target itself
     max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
+    exposure: Interval | None = None  # the range of exposure, above 0; None where rows have no exposure
+
+    @property
+    def beside(self) -> Beside | None:
+        """What stands beside the targets of rows, where anything does."""
+        return "exposure" if self.exposure is not None else None if self.max_weight is None else "weight"
+
+    @property
+    def largest_exposure(self) -> float:
+        """The largest exposure of a row; 1 where rows have no exposure."""
+        return 1.0 if self.exposure is None else self.exposure[1]
 
     @property
     def n_coordinates(self) -> int:

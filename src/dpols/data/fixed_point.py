@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..families import Response
+from .bounds import Beside
 from .source import Array
-from .span import Span, binned_sums, count_between, unscaled
+from .span import Span, binned_sums, count_between, offsets_of, unscaled
 
 BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
@@ -38,6 +39,21 @@ class FixedPointSpan:
     rows: Array
     target: Array
     root: Array | None = None
+    exposure: Array | None = None  # over the largest one, as it was divided
+
+    @property
+    def stored_target(self) -> Array:
+        """The targets with what stands beside them, as they are kept where rows are rounded once."""
+        beside = self.exposure if self.root is None else self.root
+        return self.target if beside is None else np.column_stack((self.target, beside))
+
+    @classmethod
+    def stored(cls, rows: Array, target: Array, beside: Beside | None) -> "FixedPointSpan":
+        """Return a span of rounded rows and of targets as they are kept; rows may be kept without what was beside."""
+        if target.ndim == 1:
+            return cls(rows, target)
+        own, more = target.T
+        return cls(rows, own, exposure=more) if beside == "exposure" else cls(rows, own, more)
 
     @classmethod
     def of(cls, span: Span, buffer: Array) -> "FixedPointSpan":
@@ -55,7 +71,7 @@ class FixedPointSpan:
         if squares.max(initial=0.0) > SQUARE:
             rows[squares > SQUARE] = 0.0
         root = None if span.root is None else np.rint(span.root * ONE)
-        return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE), root)
+        return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE), root, span.exposure)
 
     def gram(self) -> tuple[Array, Array]:
         """Return rows.T @ rows in limbs."""
@@ -114,12 +130,14 @@ class FixedPointSpan:
     def totals(self) -> tuple[Array, ...]:
         """Return in limbs twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2, x.
 
-        Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last.
+        Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last. That of
+        exposures over the largest is the last where rows have these.
         """
         squares, y, root = np.einsum("ij,ij->i", self.rows, self.rows), self.target, self.root
         sums = ONE * y.sum() if root is None else root @ y
         rows = ONE * self.rows.sum(axis=0) if root is None else root @ self.rows
         last = [] if root is None else [root @ root]
+        last += [] if self.exposure is None else [ONE * np.rint(self.exposure * ONE).sum()]
         first = [2.0 * sums, SQUARE * (squares > 0.0).sum(), y @ y, squares.sum()]
         return to_limbs(np.concatenate((first, rows, last)))
 
@@ -209,7 +227,7 @@ class FixedPointSpan:
 
         Every row is cut off to whole numbers, which changes its length by at most ``slack``.
         """
-        root = np.sqrt(response.slope(self._unscaled_predictors(theta, exponent)))
+        root = np.sqrt(response.slope(self._offset_predictors(theta, exponent, response)))
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.maximum(limit - slack, 0.0) * _DOWN / self.at_most(lengths)
         share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
@@ -219,7 +237,7 @@ class FixedPointSpan:
         self, lengths: Array, theta: Array, exponent: Array, response: Response, edges: Array
     ) -> tuple[Array]:
         """Return how many products of length and root of the slope lie above each edge but not the next."""
-        values = lengths * np.sqrt(response.slope(self._unscaled_predictors(theta, exponent)))
+        values = lengths * np.sqrt(response.slope(self._offset_predictors(theta, exponent, response)))
         return (count_between(values, edges).astype(np.int64),)
 
     def _predictors(self, theta: Array, exponent: Array) -> Array:
@@ -233,9 +251,14 @@ class FixedPointSpan:
         product = self._predictors(theta, exponent)
         return product if self.root is None else unscaled(product, self.root / ONE)
 
+    def _offset_predictors(self, theta: Array, exponent: Array, response: Response) -> Array:
+        """Return the linear predictors of mean outcomes, in which exposure is an offset; each is of its row alone."""
+        product = self._unscaled_predictors(theta, exponent)
+        return product if self.exposure is None else np.asarray(product + offsets_of(self.exposure, response))
+
     def _mean_residuals(self, theta: Array, exponent: Array, response: Response) -> Array:
         """Return residuals from the expected target as whole numbers in steps of 2^-38."""
-        expected = response.expected(self._unscaled_predictors(theta, exponent))
+        expected = response.expected(self._offset_predictors(theta, exponent, response))
         if self.root is not None:
             expected = expected * (self.root / ONE)[:, None]
         return np.rint(((self.target / ONE)[:, None] - expected) * (ONE * 2.0**RESIDUAL_BITS))
@@ -251,7 +274,10 @@ class FixedPointSpan:
         if self.root is not None:
             target, weight = unscaled(target, self.root / ONE), weight * np.square(self.root / ONE)[:, None]
         outcome = response.outcome(target)
-        parts = [response.deviance(outcome, each) for each in (self._unscaled_predictors(theta, exponent), null)]
+        base = null + offsets_of(self.exposure, response)
+        parts = [
+            response.deviance(outcome, each) for each in (self._offset_predictors(theta, exponent, response), base)
+        ]
         steps = [np.rint(weight * _in_steps(part, bound)) for part in parts]
         return to_limbs(np.stack([each.sum(axis=0) for each in steps], axis=1))
 

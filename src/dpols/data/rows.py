@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import BadRowsError, DataError
-from .bounds import RowMap
+from .bounds import Beside, Interval, RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .memory import ArraySource
 from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, numbered
@@ -30,6 +30,11 @@ SpanKernel = Callable[..., tuple[Array, ...]]
 _SPAN_ROWS = 16384
 _SPAN_CELLS = 1 << 19
 _ROUNDED_CELLS = 1 << 27  # of rows that are kept rounded: half a gibibyte
+_BAD_TOO = {
+    None: "",
+    "weight": " A negative weight counts as bad, too.",
+    "exposure": " An exposure of 0 or less counts as bad, too.",
+}
 
 
 @dataclass(frozen=True)
@@ -118,23 +123,22 @@ class BoundedRows:
             for rows, span, bad in _spans(features, targets, *self._how(1)):
                 assert isinstance(span, FixedPointSpan)
                 whole[block][rows] = span.rows
-                target[block][rows] = span.target if span.root is None else np.column_stack((span.target, span.root))
+                target[block][rows] = span.stored_target
                 bad_rows += bad
             return (np.array(bad_rows),), len(targets)
 
         self._checked(add_up(map_blocks(work, even_blocks(self.n_rows))))
         return ArraySource(whole, target)
 
-    def _how(self, width: int) -> tuple[RowMap | None, Arithmetic, int]:
-        """Return how blocks are mapped, if they are not bounded already, and cut."""
+    def _how(self, width: int) -> tuple[RowMap | Beside | None, Arithmetic, int]:
+        """Return how blocks are mapped, or what stands beside the targets of ones that are bounded, and cut."""
         most = min(_SPAN_ROWS, SPAN_ROWS) if self.arithmetic == "exact" else _SPAN_ROWS
         span_rows = max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
-        return None if self.is_rounded else self.row_map, self.arithmetic, span_rows
+        return self.row_map.beside if self.is_rounded else self.row_map, self.arithmetic, span_rows
 
     def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values
-        weighted = self.row_map.max_weight is not None
-        check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows, weighted=weighted)
+        check_total(total, int(bad), n_rows=self.n_rows, bad_rows=self.bad_rows, beside=self.row_map.beside)
         return tuple(values)
 
 
@@ -152,7 +156,7 @@ class NumberedRows:
         return self.rows._checked(self.source.total(_sum_over_spans, *how, kernel, *args))
 
 
-def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows, weighted: bool = False) -> None:
+def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows, beside: Beside | None = None) -> None:
     """Raise where a pass did not read the announced rows, or found rows that are not finite and were to be refused."""
     if total.n_rows != n_rows:
         raise DataError("a pass read another number of rows than there were at first; the source must not change.")
@@ -160,7 +164,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows, weigh
         raise BadRowsError(
             "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Say by missing=... of a feature "
             "map or a bounds file what stands for an empty cell, or pass bad_rows='zero' to fit on complete rows only; "
-            f"values filled in from the data void the guarantee.{' A negative weight counts as bad, too.' * weighted}"
+            f"values filled in from the data void the guarantee.{_BAD_TOO[beside]}"
         )
 
 
@@ -168,7 +172,7 @@ def _sum_over_spans(
     features: Array,
     target: Array,
     numbers: BlockNumbers | KeptNumbers | None,
-    row_map: RowMap | None,
+    row_map: RowMap | Beside | None,
     arithmetic: Arithmetic,
     span_rows: int,
     kernel: SpanKernel,
@@ -191,7 +195,7 @@ def _rounded(features: Array, target: Array, *how: Any) -> tuple[Any, Array]:
     for _, span, bad in _spans(features, target, *how):
         assert isinstance(span, FixedPointSpan)
         rows.append(span.rows.astype(np.float32))
-        targets.append(span.target if span.root is None else np.column_stack((span.target, span.root)))
+        targets.append(span.stored_target)
         bad_rows += bad
     return [(np.concatenate(rows), np.concatenate(targets))], np.array(bad_rows)
 
@@ -214,11 +218,14 @@ def _taken(blocks: list[Any]) -> Iterator[Any]:
 
 
 def _spans(
-    features: Array, target: Array, row_map: RowMap | None, arithmetic: Arithmetic, span_rows: int
+    features: Array, target: Array, row_map: RowMap | Beside | None, arithmetic: Arithmetic, span_rows: int
 ) -> Iterator[tuple[slice, Span | FixedPointSpan, int]]:
-    """Yield a block's spans, each with its place and its number of bad rows; the next one takes its memory."""
-    if row_map is None:
-        yield from _rounded_spans(features, target, span_rows)
+    """Yield a block's spans, each with its place and its number of bad rows; the next one takes its memory.
+
+    Rows that are bounded already have no map, but a name of what stands beside their targets.
+    """
+    if not isinstance(row_map, RowMap):
+        yield from _rounded_spans(features, target, row_map, span_rows)
         return
     if arithmetic == "exact" and not row_map.norm_is_implied:
         # The order in which a row's squares are added, and with it the last bit, must not depend on the layout.
@@ -233,15 +240,16 @@ def _spans(
         yield rows, FixedPointSpan.of(span, rounded) if arithmetic == "exact" else span, bad
 
 
-def _rounded_spans(features: Array, target: Array, span_rows: int) -> Iterator[tuple[slice, FixedPointSpan, int]]:
+def _rounded_spans(
+    features: Array, target: Array, beside: Beside | None, span_rows: int
+) -> Iterator[tuple[slice, FixedPointSpan, int]]:
     """Yield the spans of a block of whole-numbered rows."""
     buffer = scratch("rounded", (min(span_rows, len(features)), features.shape[1]), _order(features))
     for start in range(0, max(len(features), 1), span_rows):
         rows = slice(start, start + span_rows)
         doubles = buffer[: len(features[rows])]
         doubles[:] = features[rows]
-        own = target[rows]
-        yield rows, FixedPointSpan(doubles, own) if own.ndim == 1 else FixedPointSpan(doubles, *own.T), 0
+        yield rows, FixedPointSpan.stored(doubles, target[rows], beside), 0
 
 
 def _order(features: Array) -> Literal["F", "C"]:
@@ -251,12 +259,13 @@ def _order(features: Array) -> Literal["F", "C"]:
 
 def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array) -> tuple[Span, int]:
     """Map and clip some rows; return them with the number of rows that were not finite (made zero rows)."""
-    weights = None
-    if row_map.max_weight is not None:
-        target, weights = target.reshape(-1, 2).T
+    beside = None
+    if row_map.beside is not None:
+        target, beside = target.reshape(-1, 2).T
     mapped, squares = _mapped(features, row_map, buffer)
     # Clipping hides infinities, so the squared norms of mapped rows prove nothing.
-    bad = _bad_rows(features, target, weights, features if squares is None or row_map.scale is not None else squares)
+    own = features if squares is None or row_map.scale is not None else squares
+    bad = _bad_rows(features, target, beside, own, positive=row_map.exposure is not None)
     if bad is not None:
         features, target = features.copy(), target.copy()
         features[bad], target[bad] = 0.0, 0.0
@@ -275,9 +284,11 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
         weight, bounded_target = weight * good[:, None], bounded_target * good
         constant = None if constant is None else constant * good[:, None]
     n_bad = 0 if bad is None else int(bad.sum())
-    if weights is None or row_map.max_weight is None:
+    if beside is not None and row_map.exposure is not None:
+        return Span(mapped, weight, constant, bounded_target, exposure=_shares(beside, row_map.exposure, bad)), n_bad
+    if beside is None or row_map.max_weight is None:
         return Span(mapped, weight, constant, bounded_target), n_bad
-    root = _roots(weights, row_map.max_weight, bad)
+    root = _roots(beside, row_map.max_weight, bad)
     constant = None if constant is None else constant * root[:, None]
     return Span(mapped, weight * root[:, None], constant, bounded_target * root, root), n_bad
 
@@ -290,6 +301,15 @@ def _roots(weights: Array, largest: float, bad: Array | None) -> Array:
     if bad is not None:
         weights = np.where(bad, 0.0, weights)
     return np.asarray(np.sqrt(np.minimum(weights, largest) / largest))
+
+
+def _shares(exposures: Array, ends: Interval, bad: Array | None) -> Array:
+    """Return each exposure, clipped to its range, over the largest; zero for bad rows.
+
+    A division is rounded in one way only, so that each depends on its own exposure, bit for bit.
+    """
+    shares = np.clip(exposures, *ends) / ends[1]
+    return np.asarray(shares if bad is None else np.where(bad, 0.0, shares))
 
 
 def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Array | None]:
@@ -319,24 +339,29 @@ def _for_all(numbers: Array) -> Any:
     return numbers.flat[0] if (numbers == numbers.flat[0]).all() else numbers
 
 
-def _bad_rows(features: Array, target: Array, weights: Array | None, values: Array) -> Array | None:
+def _bad_rows(features: Array, target: Array, beside: Array | None, values: Array, *, positive: bool) -> Array | None:
     """Return which rows hold a nan, an infinity or a weight below zero, or None where none does.
 
-    ``values`` are finite only if the features are: themselves, or the rows' squared norms where they are at hand.
+    ``values`` are finite only if the features are: themselves, or the rows' squared norms where they are at hand. What
+    stands ``beside`` targets is a weight, or an exposure, which must be ``positive``.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum proves that all terms are finite; only otherwise look at each value.
-        fine = weights is None or (np.isfinite(weights.sum()) and weights.min(initial=0.0) >= 0.0)
+        fine = beside is None or (np.isfinite(beside.sum()) and bool(_allowed(beside.min(initial=1.0), positive)))
         if fine and np.isfinite(values.sum()) and np.isfinite(target.sum()):
             return None
-    bad: Array = ~finite_rows(features, target, weights)
+    bad: Array = ~finite_rows(features, target, beside, positive=positive)
     return bad if bad.any() else None
 
 
-def finite_rows(features: Array, target: Array, weights: Array | None) -> Array:
-    """Return which rows are finite and have no weight below zero."""
+def finite_rows(features: Array, target: Array, beside: Array | None, *, positive: bool = False) -> Array:
+    """Return which rows are finite and have no weight below zero, or where that must be ``positive``, none of zero."""
     good = np.isfinite(features).all(axis=1) & np.isfinite(target)
-    return np.asarray(good if weights is None else good & np.isfinite(weights) & (weights >= 0.0))
+    return np.asarray(good if beside is None else good & np.isfinite(beside) & _allowed(beside, positive))
+
+
+def _allowed(values: Any, positive: bool) -> Any:
+    return values > 0.0 if positive else values >= 0.0
 
 
 def _shrink_to(bound: float, rows: Array, squares: Array) -> tuple[Array, Array | None]:

@@ -1,6 +1,7 @@
 """A few thousand bounded rows in floating point, and the sums that statistics are computed from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class Span:
     constant: Array | None  # the intercept's coordinate
     target: Array
     root: Array | None = None
+    exposure: Array | None = None  # over the largest one, for the families that have it
 
     def dot(self, theta: Array) -> Array:
         """Return rows @ theta.T for ``theta`` of shape (trials, coordinates)."""
@@ -121,19 +123,25 @@ class Span:
     def totals(self) -> tuple[Array]:
         """Return twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2 and x.
 
-        Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last.
+        Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last. That of
+        exposures over the largest is the last where rows have these.
         """
         squares = self.squared_norms()
         root = np.ones(len(squares)) if self.root is None else self.root
         sums = self.target.sum() if self.root is None else root @ self.target
         first = [2.0 * sums, float((squares > 0.0).sum()), self.target @ self.target, squares.sum()]
         last = [] if self.root is None else [root @ root]
+        last += [] if self.exposure is None else [self.exposure.sum()]
         return (np.concatenate((first, self.transposed_dot(root[:, None])[0], last)),)
 
     def predictors(self, theta: Array) -> Array:
         """Return the linear predictors of the rows as they were before they were multiplied by the roots of weights."""
         product = self.dot(theta)
         return product if self.root is None else unscaled(product, self.root)
+
+    def _offset_predictors(self, theta: Array, response: Response) -> Array:
+        """Return the linear predictors of mean outcomes, in which exposure is an offset."""
+        return np.asarray(self.predictors(theta) + offsets_of(self.exposure, response))
 
     def lengths(self, metric: Array) -> Array:
         """Return |M'x| for every row x and trial, for ``metric`` of shape (trials, coordinates, coordinates)."""
@@ -174,16 +182,17 @@ class Span:
 
     def sloped_gram(self, lengths: Array, theta: Array, response: Response, limit: Array) -> tuple[Array]:
         """Return for each trial rows.T @ rows, each row times the root of its slope and shortened to the limit."""
-        share = np.minimum(np.sqrt(response.slope(self.predictors(theta))), limit / np.maximum(lengths, _TINY))
+        slope = response.slope(self._offset_predictors(theta, response))
+        share = np.minimum(np.sqrt(slope), limit / np.maximum(lengths, _TINY))
         return (np.stack([self._weighted(each).gram()[0] for each in share.T[:, :, None]]),)
 
     def sloped_counts(self, lengths: Array, theta: Array, response: Response, edges: Array) -> tuple[Array]:
         """Return how many products of length and root of the slope lie above each edge but not the next."""
-        values = lengths * np.sqrt(response.slope(self.predictors(theta)))
+        values = lengths * np.sqrt(response.slope(self._offset_predictors(theta, response)))
         return (count_between(values, edges).astype(np.float64),)
 
     def _mean_residuals(self, theta: Array, response: Response) -> Array:
-        expected = response.expected(self.predictors(theta))
+        expected = response.expected(self._offset_predictors(theta, response))
         return np.asarray(self.target[:, None] - (expected if self.root is None else expected * self.root[:, None]))
 
     def deviances(self, theta: Array, response: Response, null: Array, bound: Array) -> tuple[Array]:
@@ -191,7 +200,8 @@ class Span:
         target, weight = self.target[:, None], (self.squared_norms() > 0.0)[:, None] * 1.0
         if self.root is not None:
             target, weight = unscaled(target, self.root), weight * np.square(self.root)[:, None]
-        parts = [response.deviance(response.outcome(target), each) for each in (self.predictors(theta), null)]
+        predictors = self._offset_predictors(theta, response), null + offsets_of(self.exposure, response)
+        parts = [response.deviance(response.outcome(target), each) for each in predictors]
         return (np.stack([(weight * np.minimum(part / bound, 1.0)).sum(axis=0) for part in parts], axis=1),)
 
     def score_counts(self, lengths: Array, theta: Array, response: Response | None, edges: Array) -> tuple[Array]:
@@ -227,6 +237,11 @@ class Span:
         """Return the rows multiplied by a share each, a column."""
         constant = None if self.constant is None else self.constant * share
         return Span(self.features, self.weight * share, constant, self.target)
+
+
+def offsets_of(exposure: Array | None, response: Response) -> Any:
+    """Return what exposures add to linear predictors, a line for each row; it depends on that row alone."""
+    return 0.0 if exposure is None else response.offset(exposure)[:, None]
 
 
 def unscaled(values: Array, root: Array) -> Array:

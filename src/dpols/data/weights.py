@@ -1,15 +1,18 @@
-"""Weights of rows: where they come from, and how they stand beside the targets.
+"""Weights and exposures of rows: where they come from, and how they stand beside the targets.
 
 A weight is a number of its row, at most as large as the caller has declared. Whatever sums are computed from weighted
-rows, they are never divided by the sum of the weights, which is a number of the data.
+rows, they are never divided by the sum of the weights, which is a number of the data. Exposures come the same way, in
+the place of weights.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, ParameterError
-from .bounds import checked_positive
+from ..errors import BoundsError, DataError, ParameterError
+from .bounds import Interval, checked_interval, checked_positive
 from .kinds import is_table
 from .memory import real_numbers
 from .source import Array, Block
@@ -25,6 +28,48 @@ def checked_max_weight(weights: Any, largest: Any) -> float | None:
             "have. It must be public knowledge, such as the design of a survey; larger weights are clipped to it."
         )
     return checked_positive("max_weight", largest)
+
+
+def checked_exposure(exposure: Any, weights: Any, ends: Any) -> Interval | None:
+    """Return the range of exposure where rows have any; it must be declared, and lie above 0."""
+    if exposure is None:
+        if ends is None:
+            return None
+        raise ParameterError(
+            f"exposure_range={ends!r} goes with exposure=... of fit, the exposure of each row or the name of its "
+            "column, which is missing."
+        )
+    if ends is None:
+        raise ParameterError(
+            "exposure needs exposure_range: pass exposure_range=(low, high) to the estimator, with low above 0, from "
+            "public knowledge. Exposures outside are clipped to it."
+        )
+    if weights is not None:
+        raise ParameterError(
+            "exposure and sample_weight cannot go together: one number can stand beside the count of a row. Leave out "
+            "one of them."
+        )
+    low, high = checked_interval("exposure_range", ends)
+    if not low > 0.0:
+        raise BoundsError(f"exposure_range={ends!r} must lie above 0: a row without exposure has no mean count.")
+    return low, high
+
+
+@contextmanager
+def in_words_of_exposure(exposure: Any) -> Iterator[None]:
+    """Say exposure in place of sample_weight where exposures come by the way of weights."""
+    try:
+        yield
+    except DataError as error:
+        if exposure is not None and error.args and isinstance(error.args[0], str):
+            error.args = (_of_exposure(error.args[0]), *error.args[1:])
+        raise
+
+
+def _of_exposure(words: str) -> str:
+    for weight, exposure in (("Sample weights", "Exposures"), ("sample_weight", "exposure"), ("weight", "exposure")):
+        words = words.replace(weight, exposure)
+    return words
 
 
 def weights_of(X: Any, weights: Any) -> Any:

@@ -7,7 +7,8 @@ and ``centre``; or ``categories``, and as far as wanted ``unknown``, ``missing``
 { knots = [30, 50] }, or a list of these. ``interactions``, above all tables, lists products as lists of column names.
 Powers and products are those of a column, transformed if it is, minus its centre, by default the middle of its range:
 they are then less alike the column itself, and noise does less harm. ``[weight]`` has the ``name`` of the column that
-holds the weights of rows, if any does, and the largest weight as ``high``.
+holds the weights of rows, if any does, and the largest weight as ``high``; ``[exposure]`` has the ``name`` of the
+column of exposures, and their range as ``low`` and ``high``.
 """
 
 import json
@@ -28,11 +29,14 @@ _CATEGORICAL = ("categories", "unknown", "missing", "drop_first", "reference", "
 
 def feature_map_from_toml(document: Mapping[str, Any]) -> FeatureMap:
     """Return the feature map that a parsed TOML document declares."""
-    unknown = sorted(set(document) - {"target", "features", "weight", "interactions"})
+    unknown = sorted(set(document) - {"target", "features", "weight", "exposure", "interactions"})
     if unknown:
-        raise BoundsError(f"has {unknown[0]!r}; it may have [target], [features.NAME], [weight] and interactions only.")
+        raise BoundsError(
+            f"has {unknown[0]!r}; it may have [target], [features.NAME], [weight], [exposure] and interactions only."
+        )
     _refuse_long(document)
     declared_weight(document)
+    declared_exposure(document)
     features = document.get("features")
     if not (isinstance(features, dict) and features):
         raise BoundsError(
@@ -67,6 +71,25 @@ def declared_weight(document: Mapping[str, Any]) -> tuple[str | None, float | No
     if not high > 0.0:
         raise BoundsError(f"[weight] has high = {high:g}; the largest weight must be above 0.")
     return name, high
+
+
+def declared_exposure(document: Mapping[str, Any]) -> tuple[str | None, tuple[float, float] | None]:
+    """Return the column of exposures and their range that a document declares, None where it does not."""
+    table = document.get("exposure")
+    if table is None:
+        return None, None
+    if not isinstance(table, dict):
+        raise BoundsError("has no table [exposure], but a value of that name; the table needs name, low and high.")
+    _only("exposure", table, ("name", "low", "high"))
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise BoundsError("[exposure] has no name; it must be the name of the column that holds the exposure of rows.")
+    if "low" not in table or "high" not in table:
+        raise BoundsError("[exposure] needs low and high, the range of exposure; fill them in from public knowledge.")
+    low, high = (_number("exposure", end, table[end]) for end in ("low", "high"))
+    if not 0.0 < low < high:
+        raise BoundsError(f"[exposure] has low = {low:g} and high = {high:g}; both must be above 0, and rise.")
+    return name, (low, high)
 
 
 def toml_key(name: str) -> str:

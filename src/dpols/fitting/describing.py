@@ -10,10 +10,11 @@ import numpy as np
 
 from ..algorithms import MOVED, Evidence, names_of
 from ..algorithms.closing_inference import InferencePlan
+from ..algorithms.generalised_path import response_of
 from ..data import Bounds, RowMap
 from ..data.bounds import ranges_of
 from ..data.source import Array
-from ..families import FamilyName, Response
+from ..families import FamilyName
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
 from ..inference.quality import r_squared, residual_variance
@@ -35,6 +36,7 @@ WEIGHTS_ARE_PUBLIC = (
     "the largest weight, and how weights come about: each from its own row and public numbers alone; weights that were "
     "computed from this sample, as by raking or estimated propensities, void the guarantee"
 )
+EXPOSURE_IS_PUBLIC = "the range of exposure; each row's exposure must follow from that row and public numbers alone"
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
 INTERVALS_ARE_FOR = {
     "HC1": "if rows are independent; errors may have unequal variances",
@@ -96,6 +98,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
             f"{'' if prepared.public_rows is None else 'the number of rows and '}the column names",
             "the bounds and every parameter of the estimator",
             *(() if row_map.max_weight is None else (WEIGHTS_ARE_PUBLIC,)),
+            *(() if row_map.exposure is None else (EXPOSURE_IS_PUBLIC,)),
             *prepared.request.assumed_public,
         ),
         coefficients=tuple(
@@ -310,12 +313,13 @@ def _bounds_text(
         fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
         rows[-1] = ("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}] of {fitted}")
     if family != "gaussian":
-        response = Response.of(family, row_map.target, row_map.target_centre, row_map.target_scale)
-        low, high = response.predictors
+        low, high = response_of(family, row_map).predictors
         rows.append(("linear predictor", f"[{low:.4g}, {high:.4g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     if row_map.max_weight is not None:
         rows.append(("weight", f"[0, {row_map.max_weight:g}]"))
+    if row_map.exposure is not None:
+        rows.append(("exposure", f"[{row_map.exposure[0]:g}, {row_map.exposure[1]:g}]"))
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:
         rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))

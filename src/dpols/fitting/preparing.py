@@ -132,7 +132,12 @@ def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
     row_map = bounds.row_map(
         n_features=source.n_features, columns=source.columns, fit_intercept=bool(request.fit_intercept)
     )
-    return replace(row_map, linked=request.family != "gaussian", max_weight=request.max_weight)
+    return replace(
+        row_map,
+        linked=request.family != "gaussian",
+        max_weight=request.max_weight,
+        exposure=request.exposure_range,
+    )
 
 
 def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arithmetic:

@@ -6,7 +6,7 @@ from typing import Any
 from ..algorithms import ALGORITHMS, algorithm, with_intervals
 from ..constraints import Constraints
 from ..data import Bounds
-from ..data.bounds import Origin, read_from_data
+from ..data.bounds import Interval, Origin, read_from_data
 from ..errors import BoundsError, ParameterError
 from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
@@ -36,6 +36,7 @@ class Request:
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
     max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
+    exposure_range: Interval | None = None  # None where rows have no exposure
     count_clipped: bool = False
     inference: bool = False  # whether to fit by the method that has intervals
     target_name: str | None = None  # the dependent variable, where it has a name
@@ -99,7 +100,7 @@ class Request:
     def origin_of(self, bounds: Bounds | PaidBounds) -> Origin:
         """Return where the numbers come from that the fit takes for public: its bounds, and other limits with them."""
         limits = () if self.constraints is None else self.constraints.numbers
-        return "data" if read_from_data((self.max_weight,), limits) else bounds.origin
+        return "data" if read_from_data((self.max_weight,), self.exposure_range, limits) else bounds.origin
 
     def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
         """Refuse ranges that the family of outcomes does not have."""

@@ -142,4 +142,5 @@ def _unbounded(prepared: Prepared) -> UnboundedRows:
         request.rows_per_unit,
         prepared.relation.rows_are_public,
         request.max_weight,
+        request.exposure_range,
     )

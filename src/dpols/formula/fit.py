@@ -103,11 +103,26 @@ def poisson(
     delta: float | str | None = None,
     bounds: Bounds | FeatureMap | None = None,
     sample_weight: Any = None,
+    exposure: Any = None,
     progress: Progress = None,
     **parameters: Any,
 ) -> PrivatePoissonRegressor:
-    """Fit a private Poisson regression that a formula describes, and return it; as ``ols``, for a count."""
-    return _fitted(PrivatePoissonRegressor, formula, data, epsilon, delta, bounds, sample_weight, progress, parameters)
+    """Fit a private Poisson regression that a formula describes, and return it; as ``ols``, for a count.
+
+    ``exposure`` is a column, or a number for each row; it goes with ``exposure_range``, its public range above 0.
+    """
+    return _fitted(
+        PrivatePoissonRegressor,
+        formula,
+        data,
+        epsilon,
+        delta,
+        bounds,
+        sample_weight,
+        progress,
+        parameters,
+        **({} if exposure is None else {"exposure": exposure}),
+    )
 
 
 def _fitted(
@@ -120,6 +135,7 @@ def _fitted(
     sample_weight: Any,
     progress: Progress,
     parameters: dict[str, Any],
+    **more: Any,
 ) -> Model:
     clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
     if clash:
@@ -141,13 +157,13 @@ def _fitted(
         **parameters,
     )
     if isinstance(data, str | os.PathLike):
-        more = [sample_weight] if isinstance(sample_weight, str) else []
-        data = read(data, made.target, [*made.feature_map.raw_columns, *more])
+        beside = [name for name in (sample_weight, *more.values()) if isinstance(name, str)]
+        data = read(data, made.target, [*made.feature_map.raw_columns, *beside])
     if not is_source(data):
-        return model.fit(data, made.target, sample_weight=sample_weight, progress=progress)
+        return model.fit(data, made.target, sample_weight=sample_weight, progress=progress, **more)
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
-    return model.fit(data, sample_weight=sample_weight, progress=progress)
+    return model.fit(data, sample_weight=sample_weight, progress=progress, **more)
 
 
 def with_outcome(family: str, formula: str, bounds: Any) -> Any:

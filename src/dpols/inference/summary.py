@@ -236,7 +236,16 @@ def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> lis
         ("Budget", f"epsilon {report.asked.epsilon:.6g}, delta {report.asked.delta:.3g}, {report.relation} neighbours"),
         ("Protects", rows if report.unit is None else f"{rows}{report.rows_per_unit} are used"),
         ("Rows", f"{report.row_count}{used}; {report.n_features} coefficients"),
+        *_exposure(report),
     ]
+
+
+def _exposure(report: PrivacyReport) -> list[tuple[str, str]]:
+    """Say by which exposure means are multiplied, where rows have one; what is declared of it follows the target."""
+    for name, ends in reversed(report.bounds):
+        if name in ("exposure", "target"):
+            return [("Exposure", f"within {ends}; coefficients are for the rate at exposure 1")] * (name == "exposure")
+    return []
 
 
 def _used(inference: Inference) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import BoundedRows, RowSource
+from ..data.bounds import Interval
 from ..data.fixed_point import ONE, FixedPointSpan
 from ..data.rows import Arithmetic, BadRows, check_total, finite_rows
 from ..data.source import Array
@@ -30,6 +31,7 @@ class UnboundedRows:
     rows_per_unit: int = 1  # how many rows neighbouring data sets differ in
     rows_are_public: bool = True  # whether their number is
     max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
+    exposure: Interval | None = None  # the range of exposure; None where rows have none
 
     def n_units(self, counts: Sequence[Array]) -> float:
         """Return how many units there may be: as public, or else by noisy counts of each column's values."""
@@ -48,7 +50,7 @@ def value_counts(rows: UnboundedRows, edges: Sequence[Array | None], *, by_norm:
     edge counts to the right of it, one beyond the ends to the first or the last count. A column without edges is not
     counted. With ``by_norm`` the norm of a row's features is the only column beside the target.
     """
-    total = rows.source.total(_value_counts, tuple(edges), by_norm)
+    total = rows.source.total(_value_counts, tuple(edges), by_norm, rows.exposure is not None)
     counts, bad = total.values
     check_total(total, int(bad), n_rows=rows.source.n_rows, bad_rows=rows.bad_rows)
     return counted(counts, rows.arithmetic, sum(ends is not None for ends in edges))
@@ -64,9 +66,11 @@ def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     return counted(counts, rows.arithmetic)
 
 
-def _value_counts(features: Array, target: Array, edges: tuple[Array | None, ...], by_norm: bool) -> tuple[Array, ...]:
+def _value_counts(
+    features: Array, target: Array, edges: tuple[Array | None, ...], by_norm: bool, positive: bool
+) -> tuple[Array, ...]:
     target, weights = apart(target)
-    good = finite_rows(features, target, weights)
+    good = finite_rows(features, target, weights, positive=positive)
     bad = len(good) - int(good.sum())
     if weights is not None:
         good &= weights > 0.0  # a row of weight zero is a row of zeros

@@ -190,7 +190,7 @@ def _norm(
     """Return a private quantile of the norms of rows with each feature mapped to [-1, 1]."""
     source = rows.source
     row_map = bounds.row_map(n_features=source.n_features, columns=source.columns, fit_intercept=fit_intercept)
-    row_map = replace(row_map, max_weight=rows.max_weight)
+    row_map = replace(row_map, max_weight=rows.max_weight, exposure=rows.exposure)
     edges = np.linspace(0.0, math.sqrt(source.n_features), _NORM_BINS + 1)
     bounded = BoundedRows(source, row_map, rows.bad_rows, rows.arithmetic, rows.rows_per_unit)
     counts = channel.gaussian(norm_counts(bounded, edges[:-1] / row_map.row_norm), multiplier=multiplier)[0]

@@ -109,8 +109,8 @@ def totals(rows: BoundedRows) -> Statistic:
 
     One row moves the first by at most 2, each of the next three by at most 1, and the last by a vector of norm at most
     1: all together by at most the root of 8. The shape is (4 + d,), for all trials. Where rows have weights, all sums
-    but the number of rows are weighted, and the sum of weights over the largest comes last: together with it, one row
-    moves them by at most 3.
+    but the number of rows are weighted, and the sum of weights over the largest comes last; where they have exposures,
+    the sum of these over the largest: together with it, one row moves them by at most 3.
     """
     return _totals(rows, rows.total(call, "totals"))
 
@@ -128,14 +128,14 @@ def totals_and_products(rows: BoundedRows) -> tuple[Statistic, Products | None]:
     return per_unit(_totals(rows, tuple(sums)), rows.rows_per_unit), products
 
 
-def totals_sensitivity(*, weighted: bool) -> float:
-    """Return by how much one row can move the totals."""
-    return 3.0 if weighted else math.sqrt(8.0)
+def totals_sensitivity(*, one_more: bool) -> float:
+    """Return by how much one row can move the totals; ``one_more`` is the sum of weights or of exposures."""
+    return 3.0 if one_more else math.sqrt(8.0)
 
 
 def _totals(rows: BoundedRows, values: tuple[Array, ...]) -> Statistic:
     sums = _statistic(values, sensitivity=1.0)
-    most = totals_sensitivity(weighted=rows.row_map.max_weight is not None)
+    most = totals_sensitivity(one_more=rows.row_map.beside is not None)
     return Statistic(sums.value, math.ceil(most * SQUARE) if sums.exact else most, sums.step)
 
 

@@ -12,7 +12,7 @@ from .output_file import check_replaceable
 from .placed_file import write_whole
 
 FORMAT = "dpols-model"
-VERSION = 6
+VERSION = 7
 _NO_CHECKSUM = "0" * 64
 
 
