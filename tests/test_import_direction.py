@@ -149,6 +149,7 @@ ALLOWED: dict[str, set[str]] = {
         "predicting",
         "predicting_counts",
         "private_regression",
+        "side_releases",
         "storage",
     },
     "formula": {"data", "errors", "estimators", "feature_map", "generalised_estimators", "private_regression"},

@@ -23,6 +23,7 @@ from .linalg import Array
 from .predicting import PredictingMeans
 from .predicting_counts import PredictingCounts
 from .private_regression import SCORE_IS_EXACT, PrivateRegression, Progress
+from .side_releases.paid_bounds import PaidBounds
 from .storage.model_file import read_model
 
 _YES_OR_NO = (0.0, 1.0)
@@ -38,9 +39,9 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
     delta : float or str
         Probability with which the loss may be larger; a number well below 1 / n, or a rule of the public number of
         rows such as ``"1/n^2"``. Required.
-    bounds : Bounds
-        Publicly known ranges of the features. Never read from the data. Required, unless ``feature_map`` is given. The
-        outcome needs no range.
+    bounds : Bounds or PaidBounds
+        Publicly known ranges of the features, or how much of the budget to spend on finding them. Never read from the
+        data without noise. Required, unless ``feature_map`` is given. The outcome needs no range.
     feature_map : FeatureMap, optional
         How raw columns become features by public knowledge alone.
     classes : (no, yes), optional
@@ -122,7 +123,7 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
         self,
         epsilon: float | None = None,
         delta: float | str | None = None,
-        bounds: Bounds | None = None,
+        bounds: Bounds | PaidBounds | None = None,
         *,
         feature_map: FeatureMap | None = None,
         classes: Any = None,
@@ -235,8 +236,8 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
             feature_map = replace(request.feature_map, target=target, target_name=dependent)
             return replace(request, feature_map=feature_map)
         bounds = request.bounds
-        if isinstance(bounds, Bounds):
-            if bounds.y_abs is not None or bounds.target not in (None, _YES_OR_NO):
+        if isinstance(bounds, Bounds | PaidBounds):
+            if getattr(bounds, "y_abs", None) is not None or bounds.target not in (None, _YES_OR_NO):
                 raise BoundsError(
                     f"bounds={bounds!r} have a range of the target, which a yes/no outcome does not need; leave it out."
                 )
@@ -270,9 +271,10 @@ class PrivatePoissonRegressor(PredictingCounts, RegressorMixin, PrivateRegressio
     delta : float or str
         Probability with which the loss may be larger; a number well below 1 / n, or a rule of the public number of
         rows such as ``"1/n^2"``. Required.
-    bounds : Bounds
-        Publicly known ranges of the features, and of the count: ``Bounds(features=..., target=(0, 20))``. Never read
-        from the data. Required, unless ``feature_map`` is given with a range of the target.
+    bounds : Bounds or PaidBounds
+        Publicly known ranges of the features, and of the count: ``Bounds(features=..., target=(0, 20))``; or how much
+        of the budget to spend on finding them. Never read from the data without noise. Required, unless
+        ``feature_map`` is given with a range of the target.
     feature_map : FeatureMap, optional
         How raw columns become features by public knowledge alone.
     fit_intercept : bool, default=True
@@ -351,7 +353,7 @@ class PrivatePoissonRegressor(PredictingCounts, RegressorMixin, PrivateRegressio
         self,
         epsilon: float | None = None,
         delta: float | str | None = None,
-        bounds: Bounds | None = None,
+        bounds: Bounds | PaidBounds | None = None,
         *,
         feature_map: FeatureMap | None = None,
         fit_intercept: bool = True,

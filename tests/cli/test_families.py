@@ -118,11 +118,16 @@ def test_a_transform_of_a_count_is_refused(dpols, data):
     assert "leave the transform out" in " ".join(done.err.split())
 
 
-def test_paid_bounds_are_refused(dpols, data):
-    asked = ("--target", "visits", "--bounds", "counts.toml", "--paid-bounds", "0.1", "--family", "poisson")
+@pytest.mark.parametrize(
+    ("target", "family"), [("visits", ("poisson",)), ("sick", ("binomial", "--classes", "no,yes"))]
+)
+def test_paid_bounds_within_outer_limits(dpols, data, target, family):
+    declared = "counts.toml" if target == "visits" else "bounds.toml"
+    asked = ("--target", target, "--bounds", declared, "--paid-bounds", "0.1", "--family", *family)
     done = dpols("fit", data, *asked, *BUDGET, "--out", "m.json")
-    assert done.code != 0
-    assert "PaidBounds are for linear models" in " ".join(done.err.split())
+    assert done.code == 0, done.err
+    assert "age, found" in done.out
+    assert "counts of values by quantile" in " ".join(done.out.split())
 
 
 def test_a_model_of_a_count_without_inference_has_no_intervals(dpols, data):

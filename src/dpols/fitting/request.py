@@ -1,5 +1,6 @@
 """What a user asks of a fit."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..privacy import PrivacyBudget
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
 from ..report.outcome import NO_INTERVALS
-from ..side_releases.paid_bounds import PaidBounds
+from ..side_releases.paid_bounds import PaidBounds, TargetIs
 
 
 @dataclass(frozen=True)
@@ -106,14 +107,22 @@ class Request:
         """Refuse ranges that the family of outcomes does not have."""
         if self.family == "gaussian":
             return bounds
-        if isinstance(bounds, PaidBounds):
-            raise BoundsError("PaidBounds are for linear models; pass dpols.Bounds with ranges that are public.")
-        if self.family == "poisson" and (bounds.target is None or bounds.target[0] < 0.0):
+        missing = bounds.target is None and not isinstance(bounds, PaidBounds)
+        if self.family == "poisson" and (missing or (bounds.target is not None and bounds.target[0] < 0.0)):
             raise BoundsError(
                 "counts need a range that starts at 0 or above: pass target=(0, high) to dpols.Bounds, or to the "
                 "feature map, with a high that is public knowledge."
             )
+        if self.family == "binomial" and isinstance(bounds, PaidBounds):
+            features = bounds.features if isinstance(bounds.features, Mapping) else {}
+            if features and set(features) <= set(bounds.known):
+                raise BoundsError("PaidBounds has nothing to find: the range of every feature is known; leave it out.")
         return bounds
+
+    @property
+    def target_is(self) -> TargetIs:
+        """What paid bounds are to find of the target."""
+        return {"gaussian": "a number", "poisson": "a count", "binomial": "known"}[self.family]  # type: ignore[return-value]
 
     def _declared_bounds(self) -> Bounds | PaidBounds:
         if self.feature_map is not None:

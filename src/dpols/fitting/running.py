@@ -130,7 +130,14 @@ def _settled_bounds(prepared: Prepared, bits: Bits) -> ReleasedBounds:
     bounds, planned, fit_intercept = prepared.bounds, prepared.beside.bounds, bool(prepared.request.fit_intercept)
     if not isinstance(bounds, PaidBounds):
         return ReleasedBounds(bounds, (), ())
-    return release_bounds(bounds, planned, _unbounded(prepared), fit_intercept=fit_intercept, bits=bits)
+    return release_bounds(
+        bounds,
+        planned,
+        _unbounded(prepared),
+        fit_intercept=fit_intercept,
+        bits=bits,
+        target_is=prepared.request.target_is,
+    )
 
 
 def _unbounded(prepared: Prepared) -> UnboundedRows:

@@ -13,7 +13,7 @@ sensitivities are relative to its bounds, so that its noise multipliers, and all
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from .counting import UnboundedRows, norm_counts, value_counts
 from .tails import Counts, finer_edges, left_out, median, upper_end, without_tails
 
 Limits = Interval | None
+TargetIs = Literal["a number", "a count", "known"]  # a count starts at zero; what is known is not counted
 
 _SMALLEST, _LARGEST = 1e-40, 1e40
 _RATIO = 2.0  # of neighbouring edges in the first pass
@@ -140,13 +141,23 @@ class ReleasedBounds(NamedTuple):
 
 
 def release_bounds(
-    paid: PaidBounds, releases: Sequence[GaussianRelease], rows: UnboundedRows, *, fit_intercept: bool, bits: Bits
+    paid: PaidBounds,
+    releases: Sequence[GaussianRelease],
+    rows: UnboundedRows,
+    *,
+    fit_intercept: bool,
+    bits: Bits,
+    target_is: TargetIs = "a number",
 ) -> ReleasedBounds:
-    """Return private bounds for a table, given the releases that ``paid.releases`` plans."""
+    """Return private bounds for a table, given the releases that ``paid.releases`` plans.
+
+    A target whose range is known keeps its limits, and is not counted.
+    """
     source, channel = rows.source, Channel([bits])
     limits = paid.limits(source.n_features, source.columns)
     names = source.columns or (None,) * source.n_features
-    unknown = [place for place, name in enumerate((*names, None)) if name is None or name not in paid.known]
+    unknown = [place for place, name in enumerate(names) if name is None or name not in paid.known]
+    unknown += [source.n_features] * (target_is != "known")
     tail = _TAIL * (1.0 - paid.keep)
 
     edges = {place: _magnitudes(limits[place], paid.resolution, paid.largest) for place in unknown}
@@ -159,7 +170,10 @@ def release_bounds(
     for place, counts in second.items():
         seen = place == source.n_features or _more_than_zeros(first[place])  # there is no fit without a target
         wanted = tail * _beside_zero(first[place], n_rows)
-        found[place] = pair = without_tails(counts, wanted) if seen else _neutral(counts.edges)
+        pair = without_tails(counts, wanted) if seen else _neutral(counts.edges)
+        if place == source.n_features and target_is == "a count":
+            pair = 0.0, max(pair[1], 1.0)
+        found[place] = pair
         name = "target" if place == source.n_features else str(names[place] or f"x{place}")
         clipped.append(ClippedShare(name, *(number / n_rows for number in left_out(counts, pair))))
     *features, target = found
