@@ -16,7 +16,7 @@ from dpols import (
     PrivatePoissonRegressor,
 )
 from dpols.errors import BoundsError, DataError, ParameterError
-from dpols.private_search.scores import squared_errors
+from dpols.private_search.scores import Measure, scores_of
 
 BOUNDS = Bounds(features=[(-1.0, 1.0)] * 2, target=(-8.0, 8.0))
 VAST, DELTA = 1e5, 1e-6
@@ -243,8 +243,8 @@ def test_no_weighted_row_moves_the_scores_of_a_search_by_more_than_they_state():
     X, y, weights = problem(300)
     models = [linear(50.0, fit_intercept=intercept).fit(X, y) for intercept in (True, False)]
     y[0], weights[0] = 1e9, 100.0  # as far off as can be, and as heavy
-    everything = squared_errors(models, X, y, (-8.0, 8.0), weights, 4.0)
-    less = squared_errors(models, X[1:], y[1:], (-8.0, 8.0), weights[1:], 4.0)
+    everything = scores_of(models, X, y, Measure.squared((-8.0, 8.0)), weights, 4.0)
+    less = scores_of(models, X[1:], y[1:], Measure.squared((-8.0, 8.0)), weights[1:], 4.0)
     moved = np.linalg.norm((everything.value - less.value).astype(float))
     assert moved <= everything.sensitivity
     assert moved > 0.5 * everything.sensitivity

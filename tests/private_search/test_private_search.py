@@ -10,13 +10,14 @@ from sklearn.base import clone
 from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateGridSearch, PrivateLinearRegression
 from dpols.errors import BoundsError, BudgetExceeded, DataError, DpolsError, NotPrivateWarning, ParameterError
 from dpols.privacy import GaussianRelease, delta_of, epsilon_of
-from dpols.private_search.scores import in_scoring_part, squared_errors
+from dpols.private_search.scores import Measure, in_scoring_part, scores_of
 
 BOUNDS = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
 RNG = np.random.default_rng(11)
 X = RNG.uniform(-1, 1, size=(4000, 2))
 Y = X @ [0.4, -0.2] + 0.3
 SCORING = in_scoring_part(len(X), 0.2)
+MEASURE = Measure.squared((-1.0, 1.0))
 
 
 def search(grid=None, estimator=None, **parameters):
@@ -50,19 +51,19 @@ def test_one_row_moves_the_scores_by_no_more_than_their_sensitivity_and_can_do_s
         with_row[place], with_target[place] = row[:2], row[2]
         without, without_target = with_row.copy(), with_target.copy()
         without[place], without_target[place] = np.nan, np.nan  # counts as the zero row
-        found = squared_errors(models, with_row, with_target, (-1.0, 1.0))
-        neighbour = squared_errors(models, without, without_target, (-1.0, 1.0))
+        found = scores_of(models, with_row, with_target, MEASURE)
+        neighbour = scores_of(models, without, without_target, MEASURE)
         moved = np.linalg.norm((found.value - neighbour.value).astype(float))
         assert moved <= found.sensitivity == neighbour.sensitivity
         largest = max(largest, moved)
     assert found.exact
     perfect = [model([0.0, 0.0])] * count
-    alone = squared_errors(perfect, np.zeros((1, 2)), np.zeros(1), (-1.0, 1.0))
+    alone = scores_of(perfect, np.zeros((1, 2)), np.zeros(1), MEASURE)
     assert np.linalg.norm(alone.value.astype(float)) >= 0.999999 * alone.sensitivity - 1.0
 
 
 def test_scores_are_the_squared_errors_within_the_range():
-    found = squared_errors([model([1.0, 0.0], 0.25)], X, Y, (-1.0, 1.0))
+    found = scores_of([model([1.0, 0.0], 0.25)], X, Y, MEASURE)
     direct = (((np.clip(X[:, 0] + 0.25, -1, 1) - Y) / 2.0) ** 2 - 0.5).sum()
     assert found.value[0] * found.step == pytest.approx(direct, abs=len(X) * 2.0**-20)
 
@@ -119,7 +120,7 @@ def test_scores_have_the_noise_that_is_stated():
     found = [search(grid, estimator, random_state=seed, epsilon=50.0).fit(X, Y).results_[0] for seed in range(150)]
     errors = np.array([result["mean_squared_error"] for result in found])
     stated = found[0]["noise"]
-    zero_out_scores = squared_errors([model([0.4, -0.2], 0.3)], X[SCORING], Y[SCORING], (-1.0, 1.0))
+    zero_out_scores = scores_of([model([0.4, -0.2], 0.3)], X[SCORING], Y[SCORING], MEASURE)
     assert zero_out_scores.sensitivity == 2**19
     # At so large a budget the fit itself hardly varies.
     low, high = chi2.ppf([1e-4, 1.0 - 1e-4], len(errors) - 1)
@@ -228,14 +229,14 @@ def test_a_row_adds_nothing_to_the_scores_of_models_that_cannot_use_it():
         each.set_params(feature_map=FeatureMap({name: NumericColumn(-1, 1) for name in names}))
         models.append(each)
     rows, targets = pandas.DataFrame(X[:60], columns=["a", "b"]), Y[:60].copy()
-    whole = squared_errors(models, rows, targets, (-1.0, 1.0))
+    whole = scores_of(models, rows, targets, MEASURE)
     rows.loc[7, "b"] = np.nan  # of use to the second model only
-    found = squared_errors(models, rows, targets, (-1.0, 1.0))
-    without = squared_errors(models, rows.drop(index=7), np.delete(targets, 7), (-1.0, 1.0))
+    found = scores_of(models, rows, targets, MEASURE)
+    without = scores_of(models, rows.drop(index=7), np.delete(targets, 7), MEASURE)
     assert found.value.tolist() == [without.value[0], whole.value[1]]
     assert np.linalg.norm((found.value - whole.value).astype(float)) <= found.sensitivity == whole.sensitivity
     targets[7] = np.inf
-    np.testing.assert_array_equal(squared_errors(models, rows, targets, (-1.0, 1.0)).value, without.value)
+    np.testing.assert_array_equal(scores_of(models, rows, targets, MEASURE).value, without.value)
 
 
 def test_tables_options_and_rules_of_delta_will_do():

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from ..errors import BudgetExceeded, ParameterError
-from ..estimators import PrivateLinearRegression
-from ..fitting import prepare
+from ..fitting import Request, prepare
 from ..privacy import Neighbours, PrivacyBudget, Release, log_delta_of
+from ..private_regression import PrivateRegression
 from ..randomness import Witness
+from .scores import sources_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -21,12 +22,12 @@ _HALVINGS = 12
 _SET_BY_THE_SEARCH = ("epsilon", "delta", "neighbours", "ledger", "random_state")
 
 
-def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegression]:
+def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateRegression]:
     """Return one estimator for each point of the grid."""
-    if not isinstance(estimator, PrivateLinearRegression):
+    if not isinstance(estimator, PrivateRegression):
         raise ParameterError(
-            f"estimator must be a dpols.PrivateLinearRegression, not of type {type(estimator).__name__}; searches are "
-            "for linear models."
+            "estimator must be a dpols.PrivateLinearRegression, PrivateLogisticRegression or PrivatePoissonRegressor, "
+            f"not of type {type(estimator).__name__}."
         )
     for params in grid:
         taken = [name for name in params if name in _SET_BY_THE_SEARCH]
@@ -36,6 +37,14 @@ def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegres
     for candidate in candidates:
         if candidate.unit is not None:
             raise ParameterError("unit must be None in a search: rows of one unit could be in both of its parts.")
+        if getattr(candidate, "exposure_range", None) is not None:
+            raise ParameterError("exposure_range must be None in a search: it compares fits without exposure.")
+        if candidate.family == "binomial" and getattr(candidate, "classes", None) is None:
+            raise ParameterError(
+                "classes=(no, yes) must be declared in a search: labels that were found in y would be found in a part."
+            )
+        if not np.array_equal(*(getattr(each, "classes", None) for each in (candidate, candidates[0]))):  # type: ignore[arg-type]
+            raise ParameterError("classes must be the same for all candidates, whose scores are compared.")
         if candidate.bad_rows != candidates[0].bad_rows:
             raise ParameterError("bad_rows must be the same for all candidates.")
         if candidate.max_weight != candidates[0].max_weight:
@@ -43,8 +52,15 @@ def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateLinearRegres
     return candidates
 
 
+def request_of(candidate: PrivateRegression, part: Part) -> Request:
+    """Return what a candidate asks for; the labels of an outcome are declared, so that one row says as much as all."""
+    asking = clone(candidate)
+    asking._outcomes(part[0], part[1][:1])
+    return asking._request(sample_weight=part[2])
+
+
 def calibrated(
-    candidates: list[PrivateLinearRegression], part: Part, budget: PrivacyBudget, relation: Neighbours
+    candidates: list[PrivateRegression], part: Part, budget: PrivacyBudget, relation: Neighbours
 ) -> tuple[PrivacyBudget, list[tuple[Release, ...]]]:
     """Give each candidate the largest equal budget at which all of them together meet the (zero-out) budget.
 
@@ -52,7 +68,7 @@ def calibrated(
     ``relation`` says whether the fits may know how many rows there are.
     """
     neighbours = str(Neighbours.ZERO_OUT if relation.rows_are_public else relation)
-    sources = [clone(candidate)._source(*part) for candidate in candidates]
+    sources = sources_of(candidates, *part)
     count = len(candidates)
     delta = budget.delta / count
 
@@ -60,8 +76,7 @@ def calibrated(
         for candidate in candidates:
             candidate.set_params(epsilon=epsilon, delta=delta, neighbours=neighbours, ledger=None)
         prepared = [
-            prepare(candidate._request(sample_weight=part[2]), source)
-            for candidate, source in zip(candidates, sources, strict=True)
+            prepare(request_of(candidate, part), source) for candidate, source in zip(candidates, sources, strict=True)
         ]
         return [fit.releases for fit in prepared]
 
@@ -79,7 +94,7 @@ def calibrated(
     return PrivacyBudget(low, delta), plans
 
 
-def fit_as_planned(candidate: PrivateLinearRegression, part: Part, plan: tuple[Release, ...], witness: Witness) -> None:
+def fit_as_planned(candidate: PrivateRegression, part: Part, plan: tuple[Release, ...], witness: Witness) -> None:
     """Fit, and make sure that what was recorded is what was planned; stages check their own budgets."""
     X, y, weights = part
     report = candidate._fit(X, y, sample_weight=weights, witness=witness).privacy_report_

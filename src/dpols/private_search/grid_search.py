@@ -2,7 +2,7 @@
 
 Rows are divided into a part for fitting and a part for scoring, by their place alone. Where the number of rows is not
 public, each row has a coin instead, since one row more would shift the places of others. Every candidate is fitted on
-the first; its clipped squared errors on the second are summed and released with noise; the least noisy sum wins. A row
+the first; its clipped errors on the second are summed and released with noise; the least noisy sum wins. A row
 enters one of the parts only. If it is in the first, the scores depend on it through released models alone, and the fits
 are all that tells of it; if it is in the second, the scores are. So each part may spend the whole budget, and the noise
 of each is calibrated jointly, since every plan is made before the first release (`docs/ledger.md`).
@@ -18,28 +18,33 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Bounds
-from ..data.bounds import read_from_data
+from ..data.bounds import checked_positive, read_from_data
 from ..data.memory import real_numbers
 from ..data.opening import one_column
 from ..data.weights import checked_max_weight, weights_of
 from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
-from ..estimators import SCORE_IS_EXACT, PrivateLinearRegression
+from ..families import FamilyName
 from ..fitting.surroundings import voids, warn_around_a_fit, warn_user
+from ..labels import label_cells
 from ..ledger import BudgetLedger, Entry, as_ledger
 from ..ledger.holding import held
 from ..mechanisms import Channel
 from ..privacy import GaussianRelease, Neighbours, PrivacyBudget, Release, epsilon_of, gaussian_multiplier
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
+from ..private_regression import SCORE_IS_EXACT, PrivateRegression
 from ..randomness import Witness, streams
 from ..report.alarm import Alarmed, not_private_in_short
-from .candidates import calibrated, fit_as_planned, made
-from .scores import check_rows, in_scoring_part, sources_of, squared_errors
+from .candidates import Part, calibrated, fit_as_planned, made, request_of
+from .scores import Measure, check_rows, in_scoring_part, scores_of, sources_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_LARGEST_DEVIANCE = 10.0  # of a row, unless it is given
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,9 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : PrivateLinearRegression or an estimator of one method
+    estimator : PrivateLinearRegression, PrivateLogisticRegression or PrivatePoissonRegressor
         What to fit; its bounds, and all parameters that are not searched, are taken from it. Its epsilon and delta are
-        set by the search.
+        set by the search. A yes/no outcome needs declared ``classes``; exposure is not searched with.
     param_grid : mapping or list of mappings
         Values to try for each parameter, as for scikit-learn's GridSearchCV. Values taken from the data void the
         guarantee.
@@ -81,7 +86,11 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Share of the rows that scores are computed from; candidates are fitted on the others.
     target_range : (low, high), optional
         Public range of the target, to which targets and predictions are clipped in scores. By default that of the
-        estimator's bounds.
+        estimator's bounds. A yes/no outcome has none.
+    largest_deviance : float, optional
+        Yes/no outcomes and counts are compared by deviances, and larger ones of a row count as this; noise grows with
+        it. By default 10, which is that of an event of probability 1 in 150, and for counts half the largest count
+        where that is more. Public knowledge.
     ledger : BudgetLedger, path or None, default=None
         Ledger that the search is charged to, once, before it touches the data.
     random_state : int, RandomState, Generator or None, default=None
@@ -97,9 +106,9 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     best_index_ : int
         Its place in ``results_``.
     results_ : list of dict
-        For each candidate ``params``, the released ``mean_squared_error``, and its noise's standard deviation
-        ``noise``. With "add-remove" the number of rows in it is taken from what the fits counted with noise, and both
-        are nan where they count none.
+        For each candidate ``params``, the released ``mean_squared_error``, or ``mean_deviance`` of yes/no outcomes and
+        counts, and its noise's standard deviation ``noise``. With "add-remove" the number of rows in it is taken from
+        what the fits counted with noise, and both are nan where they count none.
     search_report_ : SearchReport
         What was asked, spent and released.
     ledger_entry_ : Entry or None
@@ -125,7 +134,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: PrivateLinearRegression,
+        estimator: PrivateRegression,
         param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
         *,
         epsilon: float | None = None,
@@ -133,6 +142,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         neighbours: str = "zero-out",
         scoring_share: float = 0.2,
         target_range: tuple[float, float] | None = None,
+        largest_deviance: float | None = None,
         ledger: BudgetLedger | str | PathLike[str] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -143,6 +153,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.neighbours = neighbours
         self.scoring_share = scoring_share
         self.target_range = target_range
+        self.largest_deviance = largest_deviance
         self.ledger = ledger
         self.random_state = random_state
 
@@ -154,9 +165,10 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """
         ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
         grid = list(ParameterGrid(self.param_grid))
-        candidates, target = made(self.estimator, grid), _targets(y)
+        candidates = made(self.estimator, grid)
+        target = _targets(y) if candidates[0].family != "binomial" else _labels(y)
         n_rows = len(target) if relation.rows_are_public else None
-        budget, interval = self._budget(n_rows), self._range()
+        budget, measure = self._budget(n_rows), self._measure(candidates[0].family)
         largest = checked_max_weight(sample_weight, candidates[0].max_weight)
         weights = _weights(X, sample_weight)
         everything = sources_of(candidates, X, target, weights)  # refuses here what is refused of either part
@@ -173,7 +185,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
         seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
         witness = Witness()
-        origin, around = self._origin(candidates, largest), voids()
+        origin, around = self._origin(candidates, fitting, largest), voids()
         warn_around_a_fit(around, ledger=ledger is not None)
         in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
         what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
@@ -187,7 +199,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
             for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
                 fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
-            errors = squared_errors(candidates, *held_out[:2], interval, held_out[2], largest)
+            errors = scores_of(candidates, *held_out[:2], measure, held_out[2], largest)
             channel = Channel(witness.watch(bits))
             noisy = channel.gaussian(errors, multiplier=multiplier)[0]
             parts = (fits, channel.releases)
@@ -205,37 +217,46 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 void=around,
             )
             _check_spent(report)
-        self._keep(grid, candidates, noisy, float(errors.step) * errors.sensitivity * multiplier, interval, report)
+        self._keep(grid, candidates, noisy, float(errors.step) * errors.sensitivity * multiplier, measure, report)
         self.ledger_entry_: Entry | None = hold.entry
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2 of the best candidate. It is not private: it is computed from the rows without noise or charge."""
+        """Return the best candidate's score, such as R^2. It is not private: it is computed without noise or charge."""
+        if self.estimator.family != "gaussian":
+            check_is_fitted(self)
+            return float(self.best_estimator_.score(X, y, sample_weight))
         warn_user(f"{SCORE_IS_EXACT} results_ holds released scores.")
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Any) -> Array:
         """Return predictions of the best candidate, in the units of the target."""
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    @available_if(lambda search: hasattr(search.estimator, "predict_proba"))
+    def predict_proba(self, X: Any) -> Array:
+        """Return the best candidate's probabilities of no and of yes."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
 
     def _keep(
         self,
         grid: list[dict[str, Any]],
-        candidates: list[PrivateLinearRegression],
+        candidates: list[PrivateRegression],
         noisy: Array,
         stddev: float,
-        interval: tuple[float, float],
+        measure: Measure,
         report: SearchReport,
     ) -> None:
-        scale, scores = (interval[1] - interval[0]) ** 2, noisy[: len(grid)]
+        scale, scores = measure.unit, noisy[: len(grid)]
         mass = self._n_scoring(candidates, report)
         if len(noisy) > len(grid):  # where rows have weights, half of their sum over the largest was released, too
             mass = _Mass(max(2.0 * float(noisy[-1]), 2.0 * stddev), 2.0 * stddev)
         self.results_ = [
             {
                 "params": params,
-                "mean_squared_error": float(scale * (value / mass.value + 0.5)),
+                measure.name: float(scale * (value / mass.value + 0.5)),
                 "noise": scale * math.hypot(stddev, float(value) / mass.value * mass.stddev) / mass.value,
             }
             for params, value in zip(grid, scores, strict=True)
@@ -247,7 +268,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
         self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
 
-    def _n_scoring(self, candidates: list[PrivateLinearRegression], report: SearchReport) -> "_Mass":
+    def _n_scoring(self, candidates: list[PrivateRegression], report: SearchReport) -> "_Mass":
         """Return the number of rows for scoring: public, or as follows from what the fits counted of the others."""
         if report.n_scoring is not None:
             return _Mass(float(report.n_scoring), 0.0)
@@ -260,11 +281,15 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         # Coins decide which rows are for scoring, so that their share is not quite the one asked for.
         return _Mass(value, math.hypot(counting, math.sqrt(value / (1.0 - self.scoring_share))))
 
-    def _origin(self, candidates: list[PrivateLinearRegression], largest: float | None) -> str:
+    def _origin(self, candidates: list[PrivateRegression], part: Part, largest: float | None) -> str:
         """Return where the numbers come from that are taken as public, with the largest weight."""
-        asked = [candidate._request() for candidate in candidates]
+        asked = [request_of(candidate, part) for candidate in candidates]
         origins = [request.origin_of(request.declared_bounds()) for request in asked]
-        return "data" if "data" in origins or read_from_data(self.target_range, (largest,)) else "declared"
+        return (
+            "data"
+            if "data" in origins or read_from_data(self.target_range, (largest, self.largest_deviance))
+            else "declared"
+        )
 
     def _budget(self, n_rows: int | None) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:
@@ -273,10 +298,30 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             )
         return budget_for(self.epsilon, self.delta, n_rows)
 
+    def _measure(self, family: FamilyName) -> Measure:
+        """Return by what candidates compare, from public numbers."""
+        if family == "gaussian":
+            if self.largest_deviance is not None:
+                raise ParameterError("largest_deviance is for yes/no outcomes and counts; leave it out.")
+            return Measure.squared(self._range())
+        if family == "binomial":
+            if self.target_range is not None:
+                raise ParameterError("target_range is for numbers and counts; a yes/no outcome has none. Leave it out.")
+            low, high = 0.0, 1.0
+        else:
+            low, high = self._range()
+            if low < 0.0:
+                raise BoundsError(f"target_range=({low:g}, {high:g}) of counts must start at 0 or above.")
+        usual = max(_LARGEST_DEVIANCE, 0.5 * high if family == "poisson" else 0.0)
+        given = usual if self.largest_deviance is None else self.largest_deviance
+        return Measure(family, low, high, checked_positive("largest_deviance", given))
+
     def _range(self) -> tuple[float, float]:
         """Return the public range to which targets and predictions are clipped."""
-        bounds = getattr(self.estimator, "bounds", None)
+        bounds, declared = getattr(self.estimator, "bounds", None), getattr(self.estimator, "feature_map", None)
         given = self.target_range
+        if given is None and declared is not None and self.estimator.family == "poisson":
+            given = declared.target
         if given is None and isinstance(bounds, Bounds):
             given = bounds.target if bounds.y_abs is None else (-bounds.y_abs, bounds.y_abs)
         try:
@@ -312,6 +357,12 @@ def _weights(X: Any, sample_weight: Any) -> Array | None:
         raise DataError("sample_weight must be the weights themselves, not the name of a column.")
     found: Array | None = weights_of(X, sample_weight)
     return found
+
+
+def _labels(y: Any) -> Array:
+    if y is None or isinstance(y, str):
+        raise DataError("y must be the outcomes themselves, not None or the name of a column.")
+    return np.asarray(one_column(label_cells(y)))
 
 
 def _targets(y: Any) -> Array:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from ..data import RowSource
 from ..data.rows import BadRows, check_total, finite_rows
 from ..data.weights import apart
 from ..errors import DataError, ParameterError
-from ..estimators import PrivateLinearRegression
+from ..families import FAMILIES, FamilyName, predictor_range
+from ..private_regression import PrivateRegression
 from ..randomness import Bits
 from ..statistics import Statistic
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_STEPS = 2**20  # to which a squared error is rounded, in units of the squared range
+_STEPS = 2**20  # to which an error is rounded, in its unit
 
 
 def in_scoring_part(n_rows: int, share: float, coins: Bits | None = None) -> Array:
@@ -39,11 +41,14 @@ def in_scoring_part(n_rows: int, share: float, coins: Bits | None = None) -> Arr
     return np.asarray(scoring)
 
 
-def sources_of(
-    models: Sequence[PrivateLinearRegression], X: Any, y: Array, weights: Array | None = None
-) -> list[RowSource]:
-    """Return the rows as each model takes them: a feature map is the model's own."""
-    return [clone(model)._source(X, y, weights) for model in models]
+def sources_of(models: Sequence[PrivateRegression], X: Any, y: Array, weights: Array | None = None) -> list[RowSource]:
+    """Return the rows as each model takes them: a feature map is the model's own, and so are labels."""
+    return [opened(clone(model), X, y, weights) for model in models]
+
+
+def opened(model: PrivateRegression, X: Any, y: Array, weights: Array | None) -> RowSource:
+    """Return the rows of a part of a search as a model takes them."""
+    return model._source(*model._outcomes(X, y), weights)
 
 
 def check_rows(sources: Sequence[RowSource], bad_rows: BadRows) -> None:
@@ -57,15 +62,45 @@ def check_rows(sources: Sequence[RowSource], bad_rows: BadRows) -> None:
         check_total(total, int(total.values[0]), n_rows=source.n_rows, bad_rows=bad_rows)
 
 
-def squared_errors(
-    models: Sequence[PrivateLinearRegression],
+@dataclass(frozen=True)
+class Measure:
+    """By what candidates compare: squared errors in squared ranges, or deviances in the largest that counts."""
+
+    family: FamilyName
+    low: float  # the public range of outcomes
+    high: float
+    unit: float
+
+    @classmethod
+    def squared(cls, interval: tuple[float, float]) -> "Measure":
+        """Return the squared error, with targets and predictions clipped to a public range."""
+        low, high = interval
+        return cls("gaussian", low, high, (high - low) ** 2)
+
+    @property
+    def name(self) -> str:
+        """What results call its mean."""
+        return "mean_squared_error" if self.family == "gaussian" else "mean_deviance"
+
+    def errors(self, target: Array, predictor: Array) -> Array:
+        """Return the error of each row, in units; it depends on that row alone."""
+        targets = np.clip(target, self.low, self.high)
+        if self.family == "gaussian":
+            return np.asarray(((np.clip(predictor, self.low, self.high) - targets) / (self.high - self.low)) ** 2)
+        family = FAMILIES[self.family]
+        mean = family.mean(np.clip(predictor, *predictor_range(self.family, self.high)))
+        return np.asarray(family.deviance(targets, mean) / self.unit)
+
+
+def scores_of(
+    models: Sequence[PrivateRegression],
     X: Any,
     y: Array,
-    interval: tuple[float, float],
+    measure: Measure,
     weights: Array | None = None,
     largest: float | None = None,
 ) -> Statistic:
-    """Return for each model the sum over rows of its clipped squared error, less one half, in squared ranges.
+    """Return for each model the sum over rows of its error, at most one unit, less one half.
 
     One row moves each sum by at most one half, and all together by half the root of their number; the zero row, and to
     each sum a row of which that model's features or the target are not finite, adds nothing. Where rows have weights,
@@ -73,7 +108,9 @@ def squared_errors(
     """
     sources = sources_of(models, X, y, weights)
     sums = [
-        source.total(_sum_of_steps, model.coef_, float(model.intercept_), interval, largest).values[0]
+        source.total(
+            _sum_of_steps, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]), measure, largest
+        ).values[0]
         for model, source in zip(models, sources, strict=True)
     ]
     if largest is not None:
@@ -87,20 +124,18 @@ def _sum_of_steps(
     target: Array,
     coefficients: Array,
     intercept: float,
-    interval: tuple[float, float],
+    measure: Measure,
     largest: float | None,
 ) -> tuple[Array, ...]:
-    """Sum rounded squared errors, each less one half, over one block."""
-    low, high = interval
+    """Sum rounded errors, each less one half, over one block."""
     target, weights = apart(target)
     good = finite_rows(features, target, weights)
     rows = np.ascontiguousarray(np.where(good[:, None], features, 0.0), dtype=np.float64)
-    targets = np.clip(np.where(good, target, low), low, high)
     with np.errstate(over="ignore", invalid="ignore"):
         # A row's own products in a fixed order: what it adds does not depend on the other rows.
         values = np.einsum("ij,j->i", rows, coefficients) + intercept
-    predicted = np.clip(np.nan_to_num(values, nan=low), low, high)
-    steps = np.rint(_STEPS * ((predicted - targets) / (high - low)) ** 2).astype(np.int64)
+    errors = measure.errors(np.where(good, target, measure.low), np.nan_to_num(values, nan=measure.low))
+    steps = np.rint(_STEPS * np.minimum(errors, 2.0)).astype(np.int64)  # a sum of steps beyond would overflow
     terms = (np.minimum(steps, _STEPS) - _STEPS // 2) * good
     if weights is not None and largest is not None:
         terms = np.rint(terms * _shares(weights, good, largest)).astype(np.int64)
