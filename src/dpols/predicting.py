@@ -10,6 +10,7 @@ from .families import FAMILIES, FamilyName, predictor_range
 from .feature_map import FeatureMap
 from .feature_map.predictions import PredictionOf, check_prediction_of, in_target_units
 from .inference import Inference
+from .inference.calibration import calibration_frame, plot_calibration
 from .inference.inferring import Inferring
 from .inference.intervals import Of, PredictionInterval, Target
 
@@ -91,6 +92,22 @@ class PredictingMeans(Inferring):
         if of != "mean":
             raise ParameterError(f'of={of!r} must be "mean": a single outcome of this family has no normal error.')
         return super().predict_interval(X, alpha, of=of, target=target)
+
+    def calibration(self) -> Any:
+        """Return mean predictions and outcomes of rows with about the same prediction, as a data frame.
+
+        The columns are ``low`` and ``high`` of the prediction, ``rows``, ``predicted``, ``observed``, and ``lower`` and
+        ``upper``, 95% limits of what is observed; nan where noise hides them. The fit needs
+        ``options={"calibration": True}``, which pays for them.
+        """
+        return calibration_frame(self.privacy_report_.calibration)
+
+    def plot_calibration(self, ax: Any = None) -> Any:
+        """Draw mean outcomes against mean predictions, each with its 95% interval; return the axes of matplotlib.
+
+        The fit needs ``options={"calibration": True}``, which pays for them.
+        """
+        return plot_calibration(self.privacy_report_.calibration, ax=ax)
 
     def columns_of_predictions(self, features: Array, alpha: float | None = None) -> dict[str, Array]:
         """Return predictions for rows of features, one column for each coefficient; with ``alpha`` also limits."""

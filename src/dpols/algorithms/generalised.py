@@ -28,8 +28,9 @@ from ..privacy.paper import concentrated_multiplier
 from ..randomness import Bits
 from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
 from .base import Evidence, Fit
+from .calibration_bins import CALIBRATION, CALIBRATION_NAME, release_calibration
 from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
-from .options import PlannedFor, steps
+from .options import PlannedFor, one_of, steps
 from .whitening import DAMPING, SMALLEST, Listed, counted_rows, inverse_root, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
@@ -46,11 +47,13 @@ class GeneralisedPlan(StepsPlan):
 
     count_multiplier: float
     rise_multiplier: float
+    calibration_multiplier: float | None  # None where calibration is not asked for
 
     @property
     def passes(self) -> int:
         """How often rows in memory are read."""
-        return self.n_iterations + 6 + 2 * (self.sloped_multiplier is not None)
+        more = self.calibration_multiplier is not None
+        return self.n_iterations + 6 + 2 * (self.sloped_multiplier is not None) + more
 
     def _listed(self) -> list[Listed]:
         gradients = [(self.gradient_multiplier, "sum of shortened whitened gradients")] * self.n_iterations
@@ -64,10 +67,13 @@ class GeneralisedPlan(StepsPlan):
             *gradients[self.turn : self.turn + 1],
             (self.rise_multiplier, "counts of lengths of whitened gradients, later"),
             *gradients[self.turn + 1 :],
+            *([] if self.calibration_multiplier is None else [(self.calibration_multiplier, CALIBRATION_NAME)]),
         ]
 
 
-def plan(given: PlannedFor, family: FamilyName, *, n_iterations: int = 16) -> GeneralisedPlan:
+def plan(
+    given: PlannedFor, family: FamilyName, *, n_iterations: int = 16, calibration: bool = False
+) -> GeneralisedPlan:
     """Choose every number of a run from public ones.
 
     Parameters
@@ -79,6 +85,9 @@ def plan(given: PlannedFor, family: FamilyName, *, n_iterations: int = 16) -> Ge
         The family of outcomes.
     n_iterations : int
         Number of gradient steps, each with a pass over the data, at least 4. Fewer are faster.
+    calibration : bool
+        Whether to release also outcomes and predictions of rows with about the same prediction, for 3% of the squared
+        budget.
     """
     budget, count = given.budget, steps("n_iterations", n_iterations, least=4)
     noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
@@ -86,7 +95,8 @@ def plan(given: PlannedFor, family: FamilyName, *, n_iterations: int = 16) -> Ge
     # About how many rows make the curvature as large as the noise of its release.
     least = 4.0 * sloped * given.n_features * math.sqrt(2.0 * given.n_features)
     pays = given.n_rows is None or given.n_rows / least > _PAYS
-    rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE - _SLOPED * pays
+    binned = CALIBRATION if one_of("calibration", calibration, (True, False)) else 0.0
+    rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE - _SLOPED * pays - binned
     warm_up = max(1, round(3 / 16 * count))
     return GeneralisedPlan(
         **vars(given),
@@ -102,18 +112,19 @@ def plan(given: PlannedFor, family: FamilyName, *, n_iterations: int = 16) -> Ge
         sloped_multiplier=sloped if pays else None,
         count_multiplier=noise / math.sqrt(_COUNTS),
         rise_multiplier=noise / math.sqrt(_RISE),
+        calibration_multiplier=noise / math.sqrt(binned) if binned else None,
         gradient_multiplier=noise * math.sqrt(count / rest),
     )
 
 
-def plan_logistic(given: PlannedFor, *, n_iterations: int = 16) -> GeneralisedPlan:
-    """Plan a fit of yes/no outcomes, with so many gradient steps, at least 4."""
-    return plan(given, "binomial", n_iterations=n_iterations)
+def plan_logistic(given: PlannedFor, *, n_iterations: int = 16, calibration: bool = False) -> GeneralisedPlan:
+    """Plan a fit of yes/no outcomes, with so many gradient steps, at least 4, and calibration where it is asked for."""
+    return plan(given, "binomial", n_iterations=n_iterations, calibration=calibration)
 
 
-def plan_poisson(given: PlannedFor, *, n_iterations: int = 16) -> GeneralisedPlan:
-    """Plan a fit of counts, with so many gradient steps, at least 4."""
-    return plan(given, "poisson", n_iterations=n_iterations)
+def plan_poisson(given: PlannedFor, *, n_iterations: int = 16, calibration: bool = False) -> GeneralisedPlan:
+    """Plan a fit of counts, with so many gradient steps, at least 4, and calibration where it is asked for."""
+    return plan(given, "poisson", n_iterations=n_iterations, calibration=calibration)
 
 
 def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
@@ -130,7 +141,11 @@ def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
         path = _sloped(white, plan, channel, path)
         white = whiten(rows, path.space.metric)
     _descend(white, plan, channel, path, range(plan.turn, plan.n_iterations))
-    return path.close(channel.releases)
+    fit = path.close(channel.releases)
+    if plan.calibration_multiplier is None:
+        return fit
+    binned = release_calibration(rows, channel, path, fit.theta, multiplier=plan.calibration_multiplier)
+    return replace(fit, releases=channel.releases, transcript={**fit.transcript, **binned})
 
 
 def evidence(plan: GeneralisedPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:

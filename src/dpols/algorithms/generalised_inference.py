@@ -38,6 +38,7 @@ from ..statistics import (
     whiten,
 )
 from .base import Array, Fit
+from .calibration_bins import CALIBRATION, CALIBRATION_NAME, release_calibration
 from .clip_level import ClipLevels, ClipRule
 from .closing_inference import (
     CLOSING,
@@ -72,6 +73,12 @@ class GeneralisedInferencePlan(InferencePlan, StepsPlan):
     """Every public number of a run."""
 
     long_multiplier: float  # of counts of lengths, and of lengths times the roots of slopes
+    calibration_multiplier: float | None  # None where calibration is not asked for
+
+    @property
+    def passes(self) -> int:
+        """How often rows in memory are read."""
+        return super().passes + (self.calibration_multiplier is not None)
 
     def _listed(self) -> list[Listed]:
         locating = [(self.locating_multiplier, "sum of shortened whitened gradients")] * self.turn
@@ -90,6 +97,7 @@ class GeneralisedInferencePlan(InferencePlan, StepsPlan):
             *[(self.closing_multiplier, "sum of shortened whitened gradients, for the closing step")] * CLOSING,
             (self.square_multiplier, "deviance, and that of the base rate"),
             *last,
+            *([] if self.calibration_multiplier is None else [(self.calibration_multiplier, CALIBRATION_NAME)]),
         ]
 
 
@@ -100,6 +108,7 @@ def plan(
     n_iterations: int,
     cov_type: CovType,
     clip: ClipRule,
+    calibration: bool,
 ) -> GeneralisedInferencePlan:
     """Choose every number of a run from public ones.
 
@@ -117,6 +126,9 @@ def plan(
         robust to rows of one unit that belong together. The word is that of statsmodels.
     clip : "auto", "tail" or "range"
         How the limit of a row's gradient is chosen, as for least squares.
+    calibration : bool
+        Whether to release also outcomes and predictions of rows with about the same prediction, for 3% of the squared
+        budget.
     """
     count = steps("n_iterations", n_iterations, least=CLOSING + 2)
     noise = gaussian_multiplier(given.budget) if given.accounting == "exact" else concentrated_multiplier(given.budget)
@@ -125,7 +137,8 @@ def plan(
     gram, third = gram_shares(noise, given.n_rows, given.n_features)
     scores, late = _SCORES * (cov_type != "nonrobust"), _LATE_COUNTS * (clip != "range")
     fixed = _TOTALS + _LENGTHS + _COUNTS + 2.0 * _LONG + _LOCATING + _DEVIANCE + scores + late
-    rest = 1.0 - fixed - 2.0 * gram - third
+    binned = CALIBRATION if one_of("calibration", calibration, (True, False)) else 0.0
+    rest = 1.0 - fixed - 2.0 * gram - third - binned
     locating = noise * math.sqrt((count - CLOSING) / _LOCATING)
     return GeneralisedInferencePlan(
         **vars(given),
@@ -151,21 +164,32 @@ def plan(
         square_multiplier=noise / math.sqrt(_DEVIANCE),
         score_multiplier=None if cov_type == "nonrobust" else noise / math.sqrt(_SCORES),
         residual_multiplier=None,
+        calibration_multiplier=noise / math.sqrt(binned) if binned else None,
     )
 
 
 def plan_logistic(
-    given: PlannedFor, *, n_iterations: int = 14, cov_type: CovType = "HC1", clip: ClipRule = "range"
+    given: PlannedFor,
+    *,
+    n_iterations: int = 14,
+    cov_type: CovType = "HC1",
+    clip: ClipRule = "range",
+    calibration: bool = False,
 ) -> GeneralisedInferencePlan:
     """Plan a fit of yes/no outcomes with intervals. The range rule costs little for them, and assumes nothing."""
-    return plan(given, "binomial", n_iterations=n_iterations, cov_type=cov_type, clip=clip)
+    return plan(given, "binomial", n_iterations=n_iterations, cov_type=cov_type, clip=clip, calibration=calibration)
 
 
 def plan_poisson(
-    given: PlannedFor, *, n_iterations: int = 14, cov_type: CovType = "HC1", clip: ClipRule = "auto"
+    given: PlannedFor,
+    *,
+    n_iterations: int = 14,
+    cov_type: CovType = "HC1",
+    clip: ClipRule = "auto",
+    calibration: bool = False,
 ) -> GeneralisedInferencePlan:
     """Plan a fit of counts with intervals."""
-    return plan(given, "poisson", n_iterations=n_iterations, cov_type=cov_type, clip=clip)
+    return plan(given, "poisson", n_iterations=n_iterations, cov_type=cov_type, clip=clip, calibration=calibration)
 
 
 def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits]) -> Fit:
@@ -213,7 +237,10 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
         "score_noise": score_noise,
     }
     # Where noise would lead far away, and there are no intervals, the fit is to predict sensibly all the same.
-    return Fit(path.theta_at(path.near(closing.start, point + step)), channel.releases, transcript)
+    theta = path.theta_at(path.near(closing.start, point + step))
+    if plan.calibration_multiplier is not None:
+        transcript |= release_calibration(rows, channel, path, theta, multiplier=plan.calibration_multiplier)
+    return Fit(theta, channel.releases, transcript)
 
 
 def _locate(white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Channel, path: GeneralisedPath) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from ..families import Response
 from .bounds import Beside
 from .source import Array
-from .span import Span, binned_sums, count_between, offsets_of, unscaled
+from .span import Span, binned_sums, count_between, offsets_of, places_in_bins, unscaled
 
 BITS = 20
 ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
@@ -280,6 +280,20 @@ class FixedPointSpan:
         ]
         steps = [np.rint(weight * _in_steps(part, bound)) for part in parts]
         return to_limbs(np.stack([each.sum(axis=0) for each in steps], axis=1))
+
+    def calibration_sums(
+        self, theta: Array, exponent: Array, response: Response, edges: Array, ends: Array
+    ) -> tuple[Array, ...]:
+        """Return for each bin of linear predictors the number of rows, and sums of outcomes and of places, in 2^20ths.
+
+        Outcomes, over the last of the ``ends``, are at most 2^20 steps, and places of means in their bins at most 2^19.
+        They, and the bin, are computed element by element, so that what a row adds depends on that row alone.
+        """
+        predictors, used = self._offset_predictors(theta, exponent, response), np.any(self.rows != 0.0, axis=1)
+        outcomes = _in_steps(response.outcome(self.target / ONE)[:, None], ends[-1])
+        places = np.rint(places_in_bins(predictors, response.mean(predictors), edges, ends) * ONE)
+        parts = [binned_sums(predictors, each, used, edges, one=ONE) for each in (outcomes, places)]
+        return to_limbs(np.concatenate((parts[0], parts[1][:, len(edges) :]), axis=1))
 
     def score_counts(
         self, lengths: Array, theta: Array, exponent: Array, response: Response | None, edges: Array

@@ -204,6 +204,19 @@ class Span:
         parts = [response.deviance(response.outcome(target), each) for each in predictors]
         return (np.stack([(weight * np.minimum(part / bound, 1.0)).sum(axis=0) for part in parts], axis=1),)
 
+    def calibration_sums(self, theta: Array, response: Response, edges: Array, ends: Array) -> tuple[Array]:
+        """Return for each bin of linear predictors the number of rows, and sums of outcomes and of places of means.
+
+        A bin is from a rising edge to the next, and edges have shape (edges, trials). Zero rows are in none. ``ends``
+        are the means at the ends of all bins. Outcomes are over the last of them, at most 1; a place is half the share
+        of its bin that lies below a mean.
+        """
+        predictors, used = self._offset_predictors(theta, response), self.squared_norms() > 0.0
+        outcomes = np.minimum(response.outcome(self.target)[:, None] / ends[-1], 1.0)
+        values = outcomes, places_in_bins(predictors, response.mean(predictors), edges, ends)
+        parts = [binned_sums(predictors, each, used, edges) for each in values]
+        return (np.concatenate((parts[0], parts[1][:, len(edges) :]), axis=1),)
+
     def score_counts(self, lengths: Array, theta: Array, response: Response | None, edges: Array) -> tuple[Array]:
         """Return how many products of length and residual lie above each edge but not the next."""
         residuals = self._score_residuals(theta, response)
@@ -262,6 +275,15 @@ def count_between(values: Array, edges: Array) -> Array:
         above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
     above[:, :-1] -= above[:, 1:]
     return above
+
+
+def places_in_bins(fitted: Array, means: Array, edges: Array, ends: Array) -> Array:
+    """Return half the share of its bin that lies below each mean, element by element; fitted values have bins."""
+    low, width = ends[0] + 0.0 * means, np.maximum(ends[1] - ends[0], _TINY) + 0.0 * means
+    for edge, start, end in zip(edges[1:], ends[1:-1], ends[2:], strict=True):
+        above = fitted > edge
+        low, width = np.where(above, start, low), np.where(above, np.maximum(end - start, _TINY), width)
+    return np.asarray(0.5 * np.clip((means - low) / width, 0.0, 1.0))
 
 
 def binned_sums(fitted: Array, values: Array, used: Array, edges: Array, *, one: float = 1.0) -> Array:

@@ -17,6 +17,7 @@ from ..data.source import Array
 from ..families import FamilyName
 from ..feature_map import FeatureMap
 from ..inference import Inference, infer, on_powers
+from ..inference.calibration import calibration_bins
 from ..inference.quality import r_squared, residual_variance
 from ..inference.residuals import residual_bins, residual_sizes
 from ..inference.rows import coefficient_rows, ratio_rows
@@ -119,6 +120,9 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         estimates=() if inference is None else estimates_of(inference),
         estimate_notes=_notes(outcome, inference),
         **_residuals(prepared, outcome, inference),
+        calibration=calibration_bins(
+            fit.transcript, prepared.request.family, rows_per_unit=prepared.request.rows_per_unit
+        ),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
     )
 

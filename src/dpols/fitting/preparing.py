@@ -159,6 +159,8 @@ def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arit
 def _options(request: Request, method: Algorithm) -> dict[str, Any]:
     """Return the method's options; standard errors are clustered where rows belong to units."""
     options = dict(request.options or {})
+    if options.get("calibration") and request.max_weight is not None:
+        raise ParameterError("calibration=True does not go with weights: bins count rows. Leave out one of them.")
     if not has_intervals(method.name):
         return options
     units = request.unit is not None

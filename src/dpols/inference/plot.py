@@ -46,7 +46,7 @@ def plot_residuals(bins: Sequence[ResidualBin], *, ax: Any = None) -> Any:
     """Draw mean residuals with 95% limits against fitted values."""
     if not bins:
         raise ParameterError(NO_RESIDUALS)
-    ax = _axes(ax)
+    ax = axes_of(ax)
     picture = residual_picture(bins)
     if picture is None:
         ax.text(0.5, 0.5, HIDDEN_WORDS, ha="center", color=MUTED, style="italic", transform=ax.transAxes)
@@ -67,7 +67,7 @@ def plot_residual_sizes(bins: Sequence[SizeBin], *, ax: Any = None) -> Any:
     """Draw which share of the rows has a residual of about which size."""
     if not bins:
         raise ParameterError(NO_RESIDUALS)
-    ax = _axes(ax)
+    ax = axes_of(ax)
     shares = shares_of_sizes(bins)
     ax.barh(range(len(shares)), [share for _, share in shares], color=PRIVACY)
     ax.set_yticks(range(len(shares)), [name for name, _ in shares])
@@ -77,7 +77,7 @@ def plot_residual_sizes(bins: Sequence[SizeBin], *, ax: Any = None) -> Any:
     return ax
 
 
-def _axes(ax: Any) -> Any:
+def axes_of(ax: Any) -> Any:
     """Return axes to draw on."""
     if ax is not None:
         return ax

@@ -8,6 +8,7 @@ from ..privacy import Neighbours
 from ..privacy.attacker import success_against, success_under
 from .bars import bar_of
 from .basis import ACCOUNTING
+from .calibration import differences
 from .residuals import residual_picture, shares_of_sizes
 
 TITLE = "Privacy report"
@@ -62,6 +63,7 @@ def sections(report: Any) -> tuple[Section, ...]:
         Section("What was released", _released(report)),
         Section("What it cost", (_cost(report),)),
         *_residuals(report),
+        *_calibration(report),
         Section("What it rests on", _assumptions(report)),
         Section("How to check it", _checks(report)),
     )
@@ -186,6 +188,22 @@ def _residuals(report: Any) -> tuple[Section, ...]:
     if shares := shares_of_sizes(report.residual_sizes):
         parts += [_SIZES, Shares(shares)]
     return (Section("Residuals", tuple(parts)),) if parts else ()
+
+
+_CALIBRATED = (
+    "Each mark is by how much the mean outcome of rows with about the same prediction exceeds their mean prediction, "
+    "and the light bar its 95% interval: privacy noise, and sampling noise if rows are independent. On the dotted line "
+    "predictions are right on average."
+)
+
+
+def _calibration(report: Any) -> tuple[Section, ...]:
+    if not report.calibration:
+        return ()
+    lines = tuple(each.describe() for each in report.calibration)
+    table = Table(("prediction", ">rows", ">mean prediction", ">mean outcome", ">95% interval"), lines)
+    picture = residual_picture(differences(report.calibration))
+    return (Section("Calibration", (table, *(() if picture is None else (Scatter(picture, _CALIBRATED),)))),)
 
 
 _BOUNDS_REST_ON = {

@@ -13,6 +13,7 @@ from ..privacy import PrivacyBudget
 from ..privacy.cautions import cautions_on
 from ..storage.plain_data import finite_number, mapping, read_fields, text, tuple_of
 from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
+from .calibration import CalibrationBin
 from .markdown import to_markdown
 from .outcome import ASK_FOR_INTERVALS, CONSTRAINED_NOISE, NOISE_MEANING, Coefficient, EstimateLine
 from .release_line import ReleaseLine, line_from_dict
@@ -60,6 +61,7 @@ class PrivacyReport(Report):
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
     residual_bins: tuple[ResidualBin, ...] = ()  # where they were paid for
     residual_sizes: tuple[SizeBin, ...] = ()  # from counts that intervals need in any case
+    calibration: tuple[CalibrationBin, ...] = ()  # where it was paid for
     constraints: tuple[str, ...] = ()  # within which the coefficients are kept
     ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
@@ -162,6 +164,10 @@ class PrivacyReport(Report):
                 else [*aligned([(c.name, _value(c)) for c in self.coefficients]), self.noise_meaning],
             ),
             ("Mean residuals by fitted value", aligned([each.describe() for each in self.residual_bins], right=(1, 2))),
+            (
+                "Predicted and observed outcomes, by prediction",
+                aligned([each.describe() for each in self.calibration], right=(1, 2, 3)),
+            ),
             (f"Verdict        {self.verdict}", [f"{'':13}{self.verdict_reason}"]),
             ("Advice", bullets(self.advice)),
         )

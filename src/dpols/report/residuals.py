@@ -26,9 +26,9 @@ class ResidualBin:
     def describe(self) -> tuple[str, str, str, str]:
         """Return fitted values, rows, mean residual and interval as text."""
         if self.mean is None:
-            return _between(self.low, self.high), f"{max(self.rows, 0.0):,.0f}", "hidden by the noise", ""
+            return between(self.low, self.high), f"{max(self.rows, 0.0):,.0f}", "hidden by the noise", ""
         limits = f"[{self.lower:.3g}, {self.upper:.3g}]"
-        return _between(self.low, self.high), f"{self.rows:,.0f}", f"{self.mean:.3g}", limits
+        return between(self.low, self.high), f"{self.rows:,.0f}", f"{self.mean:.3g}", limits
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def shares_of_sizes(bins: Sequence[SizeBin]) -> tuple[tuple[str, float], ...]:
     last = max((i for i, each in enumerate(bins) if each.rows > _SEEN * each.noise), default=-1)
     shown = bins[: last + 1]
     total = sum(max(each.rows, 0.0) for each in shown)
-    return tuple((_between(each.low, each.high), max(each.rows, 0.0) / total) for each in shown) if total > 0.0 else ()
+    return tuple((between(each.low, each.high), max(each.rows, 0.0) / total) for each in shown) if total > 0.0 else ()
 
 
 def _ends(bins: Sequence[ResidualBin], place: int) -> tuple[float, float]:
@@ -104,7 +104,8 @@ def _ends(bins: Sequence[ResidualBin], place: int) -> tuple[float, float]:
     return low, low + width if high is None else high
 
 
-def _between(low: float | None, high: float | None) -> str:
+def between(low: float | None, high: float | None) -> str:
+    """Return a range in words; it may have an open end."""
     if low is None:
         return f"below {high:.4g}"
     return f"above {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"

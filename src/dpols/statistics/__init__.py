@@ -5,7 +5,15 @@ to replacing one row by the zero row, or all rows of one unit where units have s
 local, never stored.
 """
 
-from .generalised import deviances, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_counts, sloped_gram
+from .generalised import (
+    calibration_sums,
+    deviances,
+    mean_gradient,
+    mean_gradient_and_counts,
+    predictor_point,
+    sloped_counts,
+    sloped_gram,
+)
 from .products import Products
 from .screening import Gradients
 from .statistic import Statistic
@@ -41,6 +49,7 @@ __all__ = [
     "Products",
     "Statistic",
     "WhitenedRows",
+    "calibration_sums",
     "clipped_gradient",
     "clipped_gradient_and_counts",
     "clipped_squares",

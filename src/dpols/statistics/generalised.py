@@ -94,6 +94,21 @@ def deviances(rows: BoundedRows, theta: Array, response: Response, *, null: Arra
     return Statistic(from_limbs(*sums), float(math.isqrt(2 * int(ONE) ** 2 - 1) + 1), bound / ONE)
 
 
+@of_units
+def calibration_sums(rows: BoundedRows, theta: Array, response: Response, *, edges: Array, ends: Array) -> Statistic:
+    """Return for each bin of linear predictors the number of rows, then sums of outcomes and of places of means.
+
+    One row moves the count of one bin by 1, its sum of outcomes, over the last of the ``ends``, by at most 1, and that
+    of places by at most 1/2: together by at most 3/2 whatever theta, edges and ends are. Edges have shape (bins,
+    trials), ends are the means there and one more, and the zero row is in no bin. The shape is (trials, 3 bins).
+    """
+    point, width = predictor_numbers(rows, theta), (10 + 3 * len(edges)) * len(theta)
+    sums = rows.total(call, "calibration_sums", *point, response, edges, ends, width=width)
+    if len(sums) == 1:
+        return Statistic(sums[0], 1.5)
+    return Statistic(from_limbs(*sums), 1.5 * ONE, 1.0 / ONE)
+
+
 def _residual_steps(theta: Array) -> tuple[Array, Array]:
     """Return what stands for a point on the grid of residuals, whose steps are the same for every theta."""
     return theta, np.full(len(theta), float(RESIDUAL_BITS))
