@@ -1,6 +1,8 @@
 """Whatever stands in a formula, none of it runs: formulas by a grammar, with hostile pieces in every place."""
 
+import _thread
 import builtins
+import gc
 import os
 import subprocess
 import threading
@@ -28,6 +30,7 @@ WATCHED = [
     *((builtins, name) for name in ("open", "eval", "exec", "compile", "__import__", "input", "breakpoint")),
     *((os, name) for name in ("system", "popen", "open", "remove", "execv")),
     *((subprocess, name) for name in ("Popen", "run", "call", "check_output")),
+    (_thread, "start_new_thread"),
 ]
 
 HOSTILE = [
@@ -124,27 +127,41 @@ formulas = joined(with_some(st.just("y")), " ~ ", right)
 
 @contextmanager
 def nothing_runs():
-    """Fail where one of the watched functions is called, but by a thread that ran before, as of other tests."""
-    called = []
-    others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
-    real = [getattr(module, attribute) for module, attribute in WATCHED]
+    """Fail where this thread, or a thread that comes from it, calls one of the watched functions.
+
+    Threads of earlier tests may call them, and so may finalisers of what those tests left behind, which a garbage
+    collection would run in this thread.
+    """
+    called, ours = [], {threading.current_thread()}
 
     def noted(name, function):
         def call(*args, **kwargs):
-            if threading.get_ident() not in others:
+            if threading.current_thread() in ours:
                 called.append(name)
             return function(*args, **kwargs)
 
         return call
 
-    watching = [noted(attribute, function) for (_, attribute), function in zip(WATCHED, real, strict=True)]
-    for (module, attribute), function in zip(WATCHED, watching, strict=True):
-        setattr(module, attribute, function)
+    def start(thread, start=threading.Thread.start):
+        if threading.current_thread() in ours:
+            ours.add(thread)
+        start(thread)
+
+    real = [(module, name, getattr(module, name)) for module, name in WATCHED]
+    watching = [(module, name, noted(name, function)) for module, name, function in real]
+    real.append((threading.Thread, "start", threading.Thread.start))
+    watching.append((threading.Thread, "start", start))
+    collecting = gc.isenabled()
+    gc.disable()
+    for place in watching:
+        setattr(*place)
     try:
         yield
     finally:
-        for (module, attribute), function in zip(WATCHED, real, strict=True):
-            setattr(module, attribute, function)
+        for place in real:
+            setattr(*place)
+        if collecting:
+            gc.enable()
     assert called == []
 
 
@@ -176,12 +193,28 @@ def test_the_watch_sees_a_call(call):
         call()
 
 
-def test_the_watch_sees_a_new_thread_and_not_one_that_ran_before():
+def by_another(call):
+    """Call in a thread of its own, to its end."""
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join(60)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: by_another(lambda: eval("1")), lambda: by_another(lambda: by_another(lambda: eval("1")))]
+)
+def test_the_watch_sees_threads_that_come_from_this_one(call):
+    with pytest.raises(AssertionError), nothing_runs():
+        call()
+
+
+def test_the_watch_does_not_see_a_thread_that_ran_before_nor_those_that_it_starts():
     go, done = threading.Event(), threading.Event()
 
     def before():
         go.wait()
         eval("1")
+        by_another(lambda: eval("1"))
         done.set()
 
     thread = threading.Thread(target=before)
@@ -191,13 +224,23 @@ def test_the_watch_sees_a_new_thread_and_not_one_that_ran_before():
         assert done.wait(60)
     thread.join()
 
-    def by_another():
-        thread = threading.Thread(target=lambda: eval("1"))
-        thread.start()
-        thread.join()
 
-    with pytest.raises(AssertionError), nothing_runs():
-        by_another()
+def test_the_watch_does_not_see_the_finaliser_of_what_was_left_behind():
+    class Left:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            finished.append(eval("1"))
+
+    finished = []
+    gc.collect()
+    Left()
+    with nothing_runs():
+        kept = [[] for _ in range(100_000)]  # so many new objects start a garbage collection
+    assert len(kept) == 100_000
+    gc.collect()
+    assert finished == [1]
 
 
 @given(formulas)
