@@ -216,11 +216,7 @@ def fit(
         ledger=_noted(ledger, ledger_note, same_data),
     )
     inputs = tuple(path for path in (data, bounds, reference_bounds) if path is not None)
-    check_output(out, inputs=inputs)
-    if report is not None:
-        check_report(report, inputs=(*inputs, out))
-    if progress is not None:
-        check_output(progress, inputs=(*inputs, out), option="--progress")
+    _check_files(inputs, out, report, progress)
     problems = fit_into_files(model, table, out, report, progress)
     if json:
         typer.echo(model.privacy_report_.to_json())
@@ -229,9 +225,22 @@ def fit(
     if problems:
         raise OSError(" ".join(problems))
     if not json:
-        console.print(f"Model saved to {out}", soft_wrap=True)
-        if report is not None:
-            console.print(f"Report saved to {report}", soft_wrap=True)
+        _show_places(out, report)
+
+
+def _check_files(inputs: tuple[Path, ...], out: Path, report: Path | None, progress: Path | None) -> None:
+    """Refuse files that cannot be written, or that would replace an input."""
+    check_output(out, inputs=inputs)
+    if report is not None:
+        check_report(report, inputs=(*inputs, out))
+    if progress is not None:
+        check_output(progress, inputs=(*inputs, out), option="--progress")
+
+
+def _show_places(out: Path, report: Path | None) -> None:
+    console.print(f"Model saved to {out}", soft_wrap=True)
+    if report is not None:
+        console.print(f"Report saved to {report}", soft_wrap=True)
 
 
 def _noted(ledger: Path | None, note: str | None, same_data: bool) -> "BudgetLedger | None":

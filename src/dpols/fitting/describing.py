@@ -75,8 +75,7 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     evidence = method.evidence(prepared.plan, fit, 0, row_map.constant)
     stddevs, verdict = _judged(prepared, outcome, evidence)
     n_rows, n_rows_noise = _rows(prepared, outcome, evidence)
-    values, inference = coefficients_of(outcome), inference_of(prepared, outcome, names)
-    count = len(names) + (row_map.intercept is not None)
+    inference = inference_of(prepared, outcome, names)
     return PrivacyReport(
         method=method.name,
         title=method.title,
@@ -95,17 +94,8 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
             (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
         ),
         bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map, prepared.request.family),
-        assumed_public=(
-            f"{'' if prepared.public_rows is None else 'the number of rows and '}the column names",
-            "the bounds and every parameter of the estimator",
-            *(() if row_map.max_weight is None else (WEIGHTS_ARE_PUBLIC,)),
-            *(() if row_map.exposure is None else (EXPOSURE_IS_PUBLIC,)),
-            *prepared.request.assumed_public,
-        ),
-        coefficients=tuple(
-            Coefficient(name, float(value), stddev)
-            for name, value, stddev in zip([*names, "intercept"][:count], values[:count], stddevs, strict=False)
-        ),
+        assumed_public=_assumed_public(prepared, outcome),
+        coefficients=_coefficients(outcome, names, stddevs),
         verdict=verdict[0],
         verdict_reason=verdict[1],
         unit=prepared.request.unit,
@@ -124,6 +114,25 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
             fit.transcript, prepared.request.family, rows_per_unit=prepared.request.rows_per_unit
         ),
         constraints=() if outcome.limits is None else outcome.limits.describe(),
+    )
+
+
+def _assumed_public(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
+    return (
+        f"{'' if prepared.public_rows is None else 'the number of rows and '}the column names",
+        "the bounds and every parameter of the estimator",
+        *(() if outcome.row_map.max_weight is None else (WEIGHTS_ARE_PUBLIC,)),
+        *(() if outcome.row_map.exposure is None else (EXPOSURE_IS_PUBLIC,)),
+        *prepared.request.assumed_public,
+    )
+
+
+def _coefficients(outcome: Outcome, names: Sequence[str], stddevs: Sequence[float | None]) -> tuple[Coefficient, ...]:
+    """Return the slopes, then the intercept if there is one."""
+    named = [*names, *(() if outcome.row_map.intercept is None else ("intercept",))]
+    return tuple(
+        Coefficient(name, float(value), stddev)
+        for name, value, stddev in zip(named, coefficients_of(outcome), stddevs, strict=False)
     )
 
 
