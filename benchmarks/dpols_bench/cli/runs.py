@@ -11,6 +11,12 @@ from dpols.cli.console import progress as watched
 
 Jobs = Annotated[int, typer.Option(help="Processes; 0 for all cores.")]
 Folder = Annotated[Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")]
+Tables = Annotated[str | None, typer.Option("--tables", metavar="A,B", help="Tables by name; all of them.")]
+Diffprivlib = Annotated[
+    Path | None,
+    typer.Option(metavar="PYTHON", help="A Python that has diffprivlib and scikit-learn < 1.6; else left out."),
+]
+FewSplits = Annotated[bool, typer.Option("--quick", help="Few splits.")]
 SixEpsilons = Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")]
 
 

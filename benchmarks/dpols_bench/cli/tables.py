@@ -10,20 +10,17 @@ import typer
 from dpols.cli import options as given
 from dpols.cli.console import print_table
 
-from .runs import Folder, Jobs, check_folder, progress_bar
+from .runs import Diffprivlib, FewSplits, Folder, Jobs, Tables, check_folder, progress_bar
 
 
 def tables(
-    names: Annotated[str | None, typer.Option("--tables", metavar="A,B", help="Tables by name; all of them.")] = None,
+    names: Tables = None,
     epsilons: Annotated[str | None, typer.Option(metavar="E,F", help="0.1, 0.3, 1 and 3 unless given.")] = None,
     splits: Annotated[int | None, typer.Option(help="Random splits of each table: 20, or 2 with --quick.")] = None,
-    diffprivlib: Annotated[
-        Path | None,
-        typer.Option(metavar="PYTHON", help="A Python that has diffprivlib and scikit-learn < 1.6; else left out."),
-    ] = None,
+    diffprivlib: Diffprivlib = None,
     jobs: Jobs = 0,
     out: Folder = Path("table-results"),
-    quick: Annotated[bool, typer.Option("--quick", help="Few splits.")] = False,
+    quick: FewSplits = False,
     json: given.Json = False,
 ) -> None:
     """Fit public tables by ranges of a codebook, and compare test R^2 with least squares, IHM, AdaSSP and diffprivlib.

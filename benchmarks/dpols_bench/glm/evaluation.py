@@ -12,11 +12,10 @@ import numpy as np
 from dpols.errors import ParameterError
 
 from ..pages import Goal
-from ..paper.tables import save_json, save_table
+from ..paper.tables import save_json
 from ..steps import Progress, processes
-from ..tables.journal import as_row, fit_journal
 from ..tables.other_library import DIFFPRIVLIB, check_python
-from ..tables.resuming import all_outcomes
+from ..tables.resuming import outcomes_in_folder
 from .definitions import TABLES
 from .fits import DESCENTS, OWN, Fit, Outcome, run_fits
 from .rows import load, table
@@ -75,15 +74,9 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
     start = time.perf_counter()
     check_python(settings.diffprivlib)
     load(settings.tables[0])  # before anything is written, to see that the tables are there
-    found = all_outcomes(
-        settings.groups(),
-        partial(run_fits, python=settings.diffprivlib),
-        fit_journal(out / "fits.jsonl", Fit, Outcome),
-        jobs=processes(settings.jobs),
-        progress=progress,
-    )
+    run = partial(run_fits, python=settings.diffprivlib)
+    found = outcomes_in_folder(settings.groups(), run, out, Fit, Outcome, jobs=settings.jobs, progress=progress)
     evaluation = Evaluation(settings, found, goals(found), time.perf_counter() - start)
-    save_table([as_row(outcome) for outcome in found], out, "fits")
     save_json([vars(goal) for goal in evaluation.goals], out / "goals.json")
     return evaluation
 

@@ -10,14 +10,13 @@ from dpols.errors import ParameterError
 
 from ..pages import Goal
 from ..paper.methods import method
-from ..paper.tables import save_json, save_table
+from ..paper.tables import save_json
 from ..steps import Progress, processes
 from .board import DEFAULT, LOSSES, Board, goals
 from .definitions import TABLES
 from .fits import Fit, Outcome, run_fits
-from .journal import as_row, fit_journal
 from .other_library import DIFFPRIVLIB, check_python
-from .resuming import all_outcomes
+from .resuming import outcomes_in_folder
 from .rows import load, table
 
 SPLITS, QUICK_SPLITS = 20, 2
@@ -84,16 +83,10 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
     start = time.perf_counter()
     check_python(settings.diffprivlib)
     load(settings.tables[0])  # before anything is written, to see that the tables are there
-    found = all_outcomes(
-        settings.groups(),
-        partial(run_fits, python=settings.diffprivlib),
-        fit_journal(out / "fits.jsonl", Fit, Outcome),
-        jobs=processes(settings.jobs),
-        progress=progress,
-    )
+    run = partial(run_fits, python=settings.diffprivlib)
+    found = outcomes_in_folder(settings.groups(), run, out, Fit, Outcome, jobs=settings.jobs, progress=progress)
     board = Board(found)
     evaluation = Evaluation(settings, board, goals(board), time.perf_counter() - start)
-    save_table([as_row(outcome) for outcome in found], out, "fits")
     save_json([vars(goal) for goal in evaluation.goals], out / "goals.json")
     save_page(evaluation, out)
     return evaluation
