@@ -66,13 +66,13 @@ def test_intervals_of_the_wrong_width_are_found_out(monkeypatch, factor):
 
 def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     journal = tmp_path / "journal.jsonl"
-    whole = to_dict(simulated(20, journal))
+    whole = to_dict(simulated(5, journal))
     lines = journal.read_text().splitlines()
     journal.write_text("\n".join(lines[:2]) + '\n{"key": "cut o')
     run, ran = cells_module.run_batch, []
     monkeypatch.setattr("dpols_bench.coverage.evaluation.run_batch", lambda batch: ran.append(batch) or run(batch))
     done = []
-    again = to_dict(simulated(20, journal, done))
+    again = to_dict(simulated(5, journal, done))
     assert again == whole
     assert len(ran) == len(lines) - 2
     assert len(done) == len(lines)
