@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpols import CategoricalColumn, FeatureMap, NumericColumn, PrivateLogisticRegression
+from dpols import CategoricalColumn, FeatureMap, NumericColumn, PrivateLogisticRegression, PrivatePoissonRegressor
 from dpols.errors import BoundsError, ParameterError
 from dpols.planning.outcomes import SCORES, MadeUpOutcomes
 from dpols.privacy import PrivacyBudget
@@ -36,6 +36,30 @@ def test_a_plan_agrees_with_a_fit_of_the_same_rows():
     model.fit(table.source.features, table.source.target)
     score = table.score(table.source.features @ np.ravel(model.coef_) + model.intercept_)
     assert score == pytest.approx(planned.score, abs=0.02)
+
+
+@pytest.mark.parametrize("family", SCORES)
+def test_planned_widths_are_those_of_a_fit_of_the_same_rows(family):
+    table = MadeUpOutcomes.of(FEATURES, family, 20_000, r_squared=0.3, seed=1)
+    none, some, all_of_them = (
+        table.planned(PrivacyBudget(epsilon, 1e-6), trials=4, seed=0, intervals=True) for epsilon in (0.003, 1.0, 10.0)
+    )
+    assert (none.interval_share, none.interval_width) == (0.0, None)
+    assert some.interval_share == all_of_them.interval_share == 1.0
+    assert some.interval_width > all_of_them.interval_width
+    features = list(table.bounds.features.values())
+    kind = {"binomial": PrivateLogisticRegression, "poisson": PrivatePoissonRegressor}[family]
+    bounds = replace(table.bounds, features=features, target=None if family == "binomial" else table.bounds.target)
+    model = kind(1.0, 1e-6, bounds, inference=True, random_state=0)
+    limits = model.fit(table.source.features, table.source.target).inference_.conf_int()[:-1]
+    widths = (limits[:, 1] - limits[:, 0]) * table.source.features.std(axis=0)
+    assert some.interval_width == pytest.approx(np.median(widths), rel=0.2)
+
+
+def test_a_plan_without_intervals_says_nothing_of_them():
+    table = MadeUpOutcomes.of(FEATURES, "binomial", 3000, r_squared=0.3, seed=0)
+    planned = table.planned(PrivacyBudget(1.0, 1e-6), trials=2, seed=0)
+    assert (planned.interval_share, planned.interval_width) == (None, None)
 
 
 def test_what_cannot_be_planned_is_refused():

@@ -11,12 +11,13 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import poisson, rankdata
 
-from ..algorithms import GENERALISED
+from ..algorithms import GENERALISED, algorithm, with_intervals
 from ..data import BoundedRows, Bounds
 from ..data.threads import one_blas_thread
 from ..errors import BoundsError, ParameterError
 from ..families import FAMILIES
 from ..feature_map import FeatureMap
+from ..inference import infer
 from ..privacy import PrivacyBudget
 from ..randomness import Bits, standard_normal, streams
 from .mapped import MappedShape
@@ -35,6 +36,8 @@ class PlannedOutcome:
     epsilon: float
     score: float
     best: float
+    interval_share: float | None = None  # of slopes that have a 95% interval; None if not asked for
+    interval_width: float | None = None  # median, of linear predictors by a feature's standard deviation; None for none
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,20 +69,34 @@ class MadeUpOutcomes:
         source = RepeatedRows(sample.source.features, seen, n_rows, names)
         return cls(family, source, bounds, predictors, fresh)
 
-    def planned(self, budget: PrivacyBudget, *, trials: int, seed: int) -> PlannedOutcome:
-        """Simulate fits at a (zero-out) budget and score them."""
-        row = next(row for row in GENERALISED.values() if row.family == self.family)
+    def planned(self, budget: PrivacyBudget, *, trials: int, seed: int, intervals: bool = False) -> PlannedOutcome:
+        """Simulate fits at a (zero-out) budget, with intervals or without, and score them."""
+        name = next(row.name for row in GENERALISED.values() if row.family == self.family)
+        row = algorithm(with_intervals(name) if intervals else name)
         row_map = self.bounds.row_map(
             n_features=self.source.n_features, columns=self.source.columns, fit_intercept=True
         )
         rows = BoundedRows(self.source, replace(row_map, linked=True))
         plan = row.plan(budget, n_rows=rows.n_rows, n_features=rows.row_map.n_coordinates)
         with one_blas_thread():
-            theta = row.run(rows, plan, streams(seed + 1, trials)).theta
+            fit = row.run(rows, plan, streams(seed + 1, trials))
         matrix, offset = rows.row_map.coefficient_map()
-        coefficients = theta @ matrix.T + offset
+        coefficients = fit.theta @ matrix.T + offset
         scores = [self.score(self.source.features @ one[:-1] + one[-1]) for one in coefficients]
-        return PlannedOutcome(budget.epsilon, float(np.mean(scores)), self.score(self.best))
+        planned = PlannedOutcome(budget.epsilon, float(np.mean(scores)), self.score(self.best))
+        if not intervals:
+            return planned
+        names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
+        found = [infer(plan, fit, rows.row_map, names, n_rows=plan.n_rows, trial=i) for i in range(trials)]
+        widths = self._widths(np.array([one.conf_int() for one in found]))
+        given = widths[np.isfinite(widths)]
+        width = float(np.median(given)) if len(given) else None
+        return replace(planned, interval_share=given.size / widths.size, interval_width=width)
+
+    def _widths(self, limits: Array) -> Array:
+        """Return the widths of slopes' intervals, for each standard deviation of their features."""
+        slopes = limits[:, : self.source.n_features]
+        return np.asarray((slopes[..., 1] - slopes[..., 0]) * self.source.features.std(axis=0))
 
     def score(self, predictors: Array) -> float:
         """Return how well predictors tell fresh outcomes."""
