@@ -1,4 +1,4 @@
-"""The command and the script that the app shows make the fit that the app makes."""
+"""The command and the script that the app shows make the fit that the app makes, which costs what the plan says."""
 
 import shlex
 import subprocess
@@ -22,7 +22,17 @@ CASES = {
     },
     "paid": {"bounds": {"way": "paid"}, "plan": {"bad_rows": "zero", "delta": "1/n^2"}},
     "yes-no": {"model": {"kind": "yes-no", "target": "4", "no": "no", "yes": "yes"}},
+    "yes-no with units and intervals": {
+        "data": {"unit": "person", "rows_per_unit": "2"},
+        "model": {"kind": "yes-no", "target": "4", "no": "no", "yes": "yes"},
+        "plan": {"inference": "yes"},
+    },
     "count": {"model": {"kind": "count", "target": "5"}, "bounds": {"low-5": "0", "high-5": "10"}},
+    "count with intervals": {
+        "model": {"kind": "count", "target": "5"},
+        "bounds": {"low-5": "0", "high-5": "10"},
+        "plan": {"inference": "yes"},
+    },
 }
 
 
@@ -64,17 +74,14 @@ def test_the_same_fit_by_other_means(visitor, table, tmp_path, name):
         )
     assert len(BudgetLedger(choices.data.ledger).entries()) == len(found)
 
+    assert planned(choices).releases == tuple((line.times, line.what, line.describe()) for line in first.lines)
+    state = BudgetLedger(choices.data.ledger).state()
+    for entry in state.entries:
+        assert planned(choices).share == pytest.approx(state.share_of(entry))
 
-def test_the_plan_names_the_releases_that_the_fit_makes(visitor, table):
+
+def planned(choices):
     from dpols.app.costs import cost
 
-    key = visitor.walked(table)
-    choices = visitor.site.projects.find("a-study").choices()
-    visitor.post(f"{key}/confirm", visitor.order(key))
-    planned = cost(choices, epsilon=1.0, delta="1e-6", inference=False)
-    assert visitor.until_done(key) == "done"
-    folder = visitor.site.projects.find("a-study").folder
-    report = load_any(folder / "fits" / "1" / "model.json").privacy_report_
-    assert planned.releases == tuple((line.times, line.what, line.describe()) for line in report.lines)
-    (entry,) = BudgetLedger(choices.data.ledger).entries()
-    assert planned.share == pytest.approx(BudgetLedger(choices.data.ledger).state().share_of(entry))
+    plan = choices.plan
+    return cost(choices, epsilon=plan.epsilon, delta=plan.delta, inference=plan.inference)

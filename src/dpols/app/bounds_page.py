@@ -8,6 +8,7 @@ from starlette.responses import Response
 from ..errors import DpolsError
 from ..storage.placed_file import write_whole
 from .choices import Choices, Limit, Model, Plan, Ranges
+from .costs import method_of
 from .declaring import bounds_text, declared, outline
 from .forms import FormError, Reader, number_in
 from .site import Visit, go, page, project_page
@@ -138,7 +139,6 @@ class Advice:
 
 def _advice(choices: Choices, ranges: Ranges) -> Advice | None:
     """Return what public numbers say of the ranges, None where they are not complete."""
-    from ..algorithms import GENERALISED, algorithm
     from ..privacy.budget import budget_for
     from ..side_releases.bounds_advice import advice_on_room, room_for_width
 
@@ -153,9 +153,7 @@ def _advice(choices: Choices, ranges: Ranges) -> Advice | None:
         assert isinstance(bounds.features, dict)
         names = list(bounds.features)
         row_map = bounds.row_map(n_features=len(names), columns=names, fit_intercept=True)
-        linear = model.family == "gaussian"
-        method = algorithm("whitened") if linear else next(r for r in GENERALISED.values() if r.family == model.family)
-        planned = method.plan(
+        planned = method_of(model.family, inference=plan.inference).plan(
             budget_for(plan.epsilon, _delta(plan.delta), data.rows), n_rows=n_units, n_features=row_map.n_coordinates
         )
     except DpolsError:

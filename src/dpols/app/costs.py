@@ -11,6 +11,7 @@ from .declaring import declared_map
 from .equivalents import PAID_SHARE
 
 if TYPE_CHECKING:
+    from ..algorithms import Algorithm
     from ..ledger import State
     from ..privacy import Release
 
@@ -79,7 +80,7 @@ def cost(choices: Choices, *, epsilon: float, delta: str, inference: bool) -> Co
     budget = budget_for(epsilon, _number_or_rule(delta), choices.data.rows)
     planned = _planned(
         choices.model.family, len(declared_map(choices).names), n_units, budget.epsilon, budget.delta, inference,
-        choices.ranges.paid,
+        choices.ranges.paid, choices.data.unit is not None,
     )  # fmt: skip
     share, affordable = _share(state, planned.releases)
     lines = release_lines(planned.names, planned.releases)
@@ -87,6 +88,15 @@ def cost(choices: Choices, *, epsilon: float, delta: str, inference: bool) -> Co
     promised = success_under(budget)
     attacker = min(_attacker(planned.releases, str(Neighbours.ZERO_OUT)), promised)
     return Cost(budget.epsilon, budget.delta, share, affordable, releases, attacker, promised)
+
+
+def method_of(family: str, *, inference: bool) -> "Algorithm":
+    """Return the method by which ``dpols fit`` fits outcomes of a family, with intervals or without."""
+    from ..algorithms import algorithm, with_intervals
+    from ..generalised_estimators import METHODS
+
+    name = METHODS.get(family, "whitened")
+    return algorithm(with_intervals(name) if inference else name)
 
 
 @dataclass(frozen=True)
@@ -97,23 +107,19 @@ class _Planned:
 
 @lru_cache(maxsize=256)
 def _planned(
-    family: str, n_features: int, n_rows: int, epsilon: float, delta: float, inference: bool, paid: bool
+    family: str, n_features: int, n_rows: int, epsilon: float, delta: float, inference: bool, paid: bool, units: bool
 ) -> _Planned:
     """Plan the releases of a fit in exact accounting."""
-    from ..algorithms import GENERALISED, algorithm, with_intervals
     from ..privacy import PrivacyBudget
     from ..side_releases.paid_bounds import PaidBounds
     from ..side_releases.side_plan import plan_fit
 
-    if family == "gaussian":
-        method = algorithm(with_intervals("whitened") if inference else "whitened")
-    else:
-        method = next(row for row in GENERALISED.values() if row.family == family)
-    budget = PrivacyBudget(epsilon, delta)
+    method, budget = method_of(family, inference=inference), PrivacyBudget(epsilon, delta)
+    options = {"cov_type": "cluster"} if inference and units else {}
     bounds = PaidBounds(share=PAID_SHARE).releases(budget, n_features) if paid else ()
-    planned = plan_fit(method, budget, n_rows=n_rows, n_features=n_features + 1, bounds=bounds)
+    planned = plan_fit(method, budget, n_rows=n_rows, n_features=n_features + 1, bounds=bounds, **options)
     plan, beside = planned.method, planned.beside
-    return _Planned((*plan.release_names, *beside.release_names), (*plan.releases, *beside.releases))
+    return _Planned((*beside.release_names, *plan.release_names), (*beside.releases, *plan.releases))
 
 
 @lru_cache(maxsize=256)

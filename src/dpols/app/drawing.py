@@ -75,7 +75,7 @@ def _widths(curve: Curve, epsilon: float) -> Chart:
     words = none if here is None or here.width is None else f"about {here.width:.2g}"
     return _chart(
         "Width of 95% intervals",
-        "In standard deviations of the outcome for each standard deviation of a feature. Lower is better.",
+        f"In {curve.unit} for each standard deviation of a feature. Lower is better.",
         known,
         0.0,
         top,

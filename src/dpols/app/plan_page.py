@@ -13,8 +13,6 @@ from .forms import FormError, Reader, number_in
 from .planner import LARGEST, SMALLEST
 from .site import Visit, go, page, project_page
 
-_USUAL = Plan(1.0, "1/n^2", False, "raise", 0.3)
-
 
 def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
     """Show the form and the picture."""
@@ -22,7 +20,7 @@ def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
     if ready(choices) not in ("plan", "confirm"):
         return go(visit.path(ready(choices)))
     assert choices.model is not None
-    plan = choices.plan or Plan(1.0, "1/n^2", has_intervals(choices), "raise", 0.3)
+    plan = choices.plan or Plan(1.0, "1/n^2", True, "raise", 0.3)
     values = {
         "epsilon": f"{plan.epsilon:g}",
         "delta": plan.delta,
@@ -39,7 +37,6 @@ def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
         step="plan",
         problems=problems,
         values=values,
-        intervals=has_intervals(choices),
         kind=choices.model.kind,
         formula=outline(choices.model),
         rows=choices.data.rows if choices.data else 0,
@@ -111,17 +108,9 @@ def _read(fields: Reader, choices: Choices) -> Plan:
         budget_for(epsilon, delta if number is None else number, choices.data.rows)
     except DpolsError as error:
         raise FormError(("delta", str(error))) from None
-    inference = fields.text("inference") == "yes" and has_intervals(choices)
+    inference = fields.text("inference") == "yes"
     bad_rows = "zero" if fields.text("bad_rows") == "zero" else "raise"
     return Plan(epsilon, delta, inference, bad_rows, r_squared)
-
-
-def has_intervals(choices: Choices) -> bool:
-    """Return whether fits of this kind of outcome can have intervals."""
-    from ..generalised_estimators import ESTIMATORS
-
-    assert choices.model is not None
-    return "inference" in ESTIMATORS[choices.model.family]().get_params()
 
 
 VIEWS = (("GET", "/plan", show), ("GET", "/plan/picture", picture), ("POST", "/plan", save))

@@ -9,13 +9,15 @@ from threading import Lock, Thread
 
 from ..errors import DpolsError
 from .choices import Choices
+from .costs import method_of
 from .declaring import declared_map
 
 EPSILONS = (1.0, 0.1, 10.0, 0.3, 3.0)  # in the order in which they are simulated
 SMALLEST, LARGEST = 0.05, 10.0
 _TRIALS = 4  # five points with intervals then take two seconds
 _KEPT = 32
-SCORES = {"number": "R²", "yes-no": "AUC", "count": "Explained deviance"}
+SCORES = {"number": "R²", "yes-no": "AUC", "count": "explained deviance"}
+UNITS = {"number": "standard deviations of the outcome", "yes-no": "log-odds", "count": "logarithms of the mean count"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Curve:
 
     score_name: str
     worst: float  # the score of a constant
+    unit: str  # of slopes
     best: float = math.nan  # without privacy
     points: list[Point] = field(default_factory=list)
     problem: str = ""
@@ -77,7 +80,8 @@ class Planner:
             if found is not None:
                 self._curves.move_to_end(key)
                 return found
-            made = Curve(SCORES[choices.model.kind], 0.5 if choices.model.kind == "yes-no" else 0.0)
+            kind = choices.model.kind
+            made = Curve(SCORES[kind], 0.5 if kind == "yes-no" else 0.0, UNITS[kind])
             self._curves[key] = made
             while len(self._curves) > _KEPT:
                 self._curves.popitem(last=False)
@@ -85,7 +89,7 @@ class Planner:
         if family == "gaussian":
             simulate = lambda: _linear(made, feature_map, n_units, inference, r_squared, delta)  # noqa: E731
         else:
-            simulate = lambda: _generalised(made, feature_map, family, n_units, r_squared, delta)  # noqa: E731
+            simulate = lambda: _generalised(made, feature_map, family, n_units, inference, r_squared, delta)  # noqa: E731
         Thread(target=_filled, args=(made, simulate), daemon=True, name="dpols-plan").start()
         return made
 
@@ -109,13 +113,14 @@ def _linear(
     question = Question.of(bounds=feature_map, r_squared=r_squared, delta=_delta(delta), trials=_TRIALS)  # type: ignore[arg-type]
     samples = question.samples(n_rows)
     curve.best = nonprivate_r_squared(samples[0])
+    method = method_of("gaussian", inference=inference).name  # a fit with intervals predicts less well
     for epsilon in EPSILONS:
-        row = question.row(samples, "whitened", epsilon, intervals=inference)
+        row = question.row(samples, method, epsilon, intervals=inference)
         yield Point(epsilon, row.r_squared, row.interval_width, row.interval_share)
 
 
 def _generalised(
-    curve: Curve, feature_map: object, family: str, n_rows: int, r_squared: float, delta: str
+    curve: Curve, feature_map: object, family: str, n_rows: int, inference: bool, r_squared: float, delta: str
 ) -> Iterator[Point]:
     from ..planning.outcomes import MadeUpOutcomes
     from ..privacy.budget import budget_for
@@ -123,8 +128,9 @@ def _generalised(
     table = MadeUpOutcomes.of(feature_map, family, n_rows, r_squared=r_squared, seed=0)  # type: ignore[arg-type]
     curve.best = table.score(table.best)
     for epsilon in EPSILONS:
-        planned = table.planned(budget_for(epsilon, _delta(delta), n_rows), trials=_TRIALS, seed=0)
-        yield Point(epsilon, planned.score, None, None)
+        budget = budget_for(epsilon, _delta(delta), n_rows)
+        planned = table.planned(budget, trials=_TRIALS, seed=0, intervals=inference)
+        yield Point(epsilon, planned.score, planned.interval_width, planned.interval_share)
 
 
 def _delta(text: str) -> float | str:

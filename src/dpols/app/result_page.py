@@ -1,13 +1,14 @@
 """Result: verdict, coefficients, predictions, downloads, and the history of the ledger."""
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..errors import DpolsError
+from ..errors import DpolsError, InferenceWarning
 from . import fit_page
 from .declaring import outline
 from .equivalents import command_line, script
@@ -122,16 +123,34 @@ def _predicted(model: Any, row: dict[str, Any]) -> list[tuple[str, str]]:
 
     table = pyarrow().table({name: [value] for name, value in row.items()})
     if model.family == "binomial":
-        labels = model.classes_
-        chance = float(model.predict_proba(table)[0, 1])
-        return [(f"probability of {labels[1]}", f"{100 * chance:.3g}%")]
-    found = [("predicted", f"{float(model.predict(table)[0]):.6g}")]
-    if model.family == "gaussian" and model.inference_ is not None:
-        limits = model.predict_frame(table, alpha=0.05).to_pylist()[0]
-        low, high = limits["lower"], limits["upper"]
-        known = not (math.isnan(low) or math.isnan(high))
-        found.append(("95% of such cases lie in", f"[{low:.6g}, {high:.6g}]" if known else "hidden by the noise"))
+        value, what = float(model.predict_proba(table)[0, 1]), f"probability of {model.classes_[1]}"
+    else:
+        value, what = float(model.predict(table)[0]), "predicted"
+    found = [(what, _amount(model, value))]
+    if model.inference_ is not None:
+        found.append((_LIMITS[model.family], _limits(model, table)))
     return found
+
+
+_LIMITS = {
+    "gaussian": "95% of such cases lie in",
+    "binomial": "95% interval of this probability",
+    "poisson": "95% interval of the mean count",
+}
+
+
+def _limits(model: Any, table: Any) -> str:
+    """Return limits of a case where outcomes are numbers, else of the mean of such cases."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)  # said in place of the limits
+        _, _, low, high = model.predict_interval(table, alpha=0.05).to_numpy()[0]
+    if math.isnan(low) or math.isnan(high):
+        return "hidden by the noise"
+    return f"[{_amount(model, low)}, {_amount(model, high)}]"
+
+
+def _amount(model: Any, value: float) -> str:
+    return f"{100 * value:.3g}%" if model.family == "binomial" else f"{value:.6g}"
 
 
 def download(visit: Visit) -> Response:
