@@ -19,6 +19,7 @@ class Data:
 
     path: str
     uploaded: bool  # such a file is deleted when the app ends
+    decimal: str | None  # the decimal mark of a text file; None for the usual one
     columns: tuple[TableColumn, ...]
     rows: int
     unit: str | None  # the column that says to whom a row belongs; None where each row is a unit of its own

@@ -26,6 +26,7 @@ def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
     data, typed = choices.data, visit.fields if problems else {}
     values = {
         "path": "" if data is None or data.uploaded else data.path,
+        "decimal": "" if data is None else data.decimal or "",
         "rows": "" if data is None else str(data.rows),
         "unit": "" if data is None or data.unit is None else data.unit,
         "rows_per_unit": "" if data is None or data.unit is None else str(data.rows_per_unit),
@@ -65,11 +66,12 @@ def _save(visit: Visit) -> None:
     fields, choices = Reader(visit.fields), visit.project.choices()
     path, uploaded = _table(visit, fields, choices)
     columns = header_of(path, "upload" if uploaded else "path")
+    decimal = _decimal(fields, path)
     rows = fields.whole("rows", "The number of rows")
     unit, most = _unit(fields, columns)
     fields.done()
     ledger = _ledger(visit, fields, path)
-    data = Data(str(path), uploaded, columns, rows, unit, most, ledger)
+    data = Data(str(path), uploaded, decimal, columns, rows, unit, most, ledger)
     kept = choices.model is not None and {choices.model.target, *(f.name for f in choices.model.features)} <= set(
         data.names
     )
@@ -95,6 +97,17 @@ def _table(visit: Visit, fields: Reader, choices: Choices) -> tuple[Path, bool]:
     if choices.data is not None and choices.data.uploaded and Path(choices.data.path).exists():
         return Path(choices.data.path), True
     raise FormError(("path", "No table was chosen. Type the path of one on this machine, or choose a file."))
+
+
+def _decimal(fields: Reader, path: Path) -> str | None:
+    from ..data.files import Dialect, column_types
+
+    given = fields.text("decimal") or None
+    try:
+        column_types(path, Dialect(decimal=given))
+    except DpolsError as error:
+        fields.wrong("decimal", f"This decimal mark cannot be: {error}")
+    return given
 
 
 def _unit(fields: Reader, columns: tuple[TableColumn, ...]) -> tuple[str | None, int]:

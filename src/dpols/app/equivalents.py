@@ -1,7 +1,6 @@
 """The same fit by other means: the command that the app runs, and a script in Python."""
 
 import shlex
-from pathlib import Path
 
 from .choices import Choices
 
@@ -22,6 +21,8 @@ def fit_arguments(choices: Choices, bounds: str) -> list[str]:
     assert plan is not None
     given = [data.path, f"--target={model.target}", f"--bounds={bounds}"]
     given += [f"--epsilon={plan.epsilon!r}", f"--delta={plan.delta}", f"--ledger={data.ledger}"]
+    if data.decimal is not None:
+        given.append(f"--decimal={data.decimal}")
     if model.family != "gaussian":
         given.append(f"--family={model.family}")
     if model.kind == "yes-no":
@@ -59,41 +60,27 @@ def script(choices: Choices) -> str:
     given += ['bad_rows="zero"'] if plan.bad_rows == "zero" else []
     given += [f"ledger={data.ledger!r}"]
     arguments = "".join(f"    {one},\n" for one in given)
-    read, fitted = _reading(choices)
     return (
         "import tomllib\nfrom pathlib import Path\n\nimport dpols\n"
         "from dpols.feature_map.toml import feature_map_from_toml\n\n"
         'declared = feature_map_from_toml(tomllib.loads(Path("bounds.toml").read_text(encoding="utf-8")))\n'
-        f"{read}\n"
+        f"{_reading(choices)}\n"
         f"model = dpols.{ESTIMATORS[model.family]}(\n{arguments})\n"
-        f"model.fit({fitted})\n"
+        "model.fit(rows)\n"
         'model.save("model.json")\n'
         'Path("report.html").write_text(model.privacy_report_.to_html(), encoding="utf-8")\n'
         "print(model.privacy_report_)\n"
     )
 
 
-def _reading(choices: Choices) -> tuple[str, str]:
-    """Return a line that opens the table, and what to fit; ids of units are read as text, so that 007 is not 7."""
+def _reading(choices: Choices) -> str:
+    """Return a line that opens the table."""
     data, model = choices.data, choices.model
     assert data is not None
     assert model is not None
-    if data.unit is None:
-        names = [feature.name for feature in model.features]
-        return f"rows = dpols.read({data.path!r}, target={model.target!r}, columns={names!r})", "rows"
-    suffix = Path(data.path).suffix.lower()
-    texts = [data.unit, *(feature.name for feature in model.features if feature.levels)]
-    texts += [model.target] if model.kind == "yes-no" else []
-    types = f", dtype={dict.fromkeys(texts, 'str')!r}"
-    readers = {
-        ".parquet": "read_parquet({path})",
-        ".pq": "read_parquet({path})",
-        ".feather": "read_feather({path})",
-        ".xlsx": "read_excel({path}{types})",
-        ".dta": "read_stata({path})",
-    }
-    call = readers.get(suffix, "read_csv({path}{types}, sep=None, engine='python')")
-    return f"import pandas\n\nrows = pandas.{call.format(path=repr(data.path), types=types)}", f"rows, {model.target!r}"
+    names = [feature.name for feature in model.features] + ([] if data.unit is None else [data.unit])
+    mark = "" if data.decimal is None else f", decimal={data.decimal!r}"
+    return f"rows = dpols.read({data.path!r}, target={model.target!r}, columns={names!r}{mark})"
 
 
 def _is_number(text: str) -> bool:

@@ -25,7 +25,7 @@ def demo_project(folder: Path) -> Project:
     write_csv(table, columns)
     ledger = BudgetLedger(project.folder / "budget.ledger", epsilon=3.0, delta=1e-6)
     data = Data(
-        str(table), False, tuple(TableColumn(name, False) for name in columns), _ROWS, None, 1, str(ledger.path)
+        str(table), False, None, tuple(TableColumn(name, False) for name in columns), _ROWS, None, 1, str(ledger.path)
     )
     project.change(data=data, model=_model(), ranges=_ranges())
     return project
