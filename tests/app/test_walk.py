@@ -2,7 +2,9 @@
 
 import json
 import re
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from app_visits import CANARY, ROWS, shown, text_of
@@ -169,12 +171,7 @@ def test_the_picture_follows_epsilon_and_says_what_a_fit_takes(visitor, table):
     visitor.data(key, table)
     visitor.model(key)
     visitor.bounds(key)
-    fields = {"delta": "1e-6", "r_squared": "0.3", "bad_rows": "raise"}
-    for _ in range(200):
-        small = visitor.get(f"{key}/plan/picture", params={**fields, "epsilon": "0.1"}).text
-        if 'data-done="yes"' in small:
-            break
-    large = visitor.get(f"{key}/plan/picture", params={**fields, "epsilon": "10"}).text
+    small, large = (drawn(visitor, key, epsilon=epsilon) for epsilon in ("0.1", "10"))
     guess = [int(re.search(r"right at most (\d+)%", text)[1]) for text in (small, large)]
     assert guess == [52, 100]
     score = [float(re.search(r"Expected R²</b>: about (\S+)[ <]", text)[1].rstrip("<")) for text in (small, large)]
@@ -184,25 +181,115 @@ def test_the_picture_follows_epsilon_and_says_what_a_fit_takes(visitor, table):
     assert small.count("<svg") == 3
 
 
-@pytest.mark.parametrize(("kind", "target", "name"), [("yes-no", "4", "AUC"), ("count", "5", "Explained deviance")])
+@pytest.mark.parametrize(("kind", "target", "name"), [("yes-no", "4", "AUC"), ("count", "5", "explained deviance")])
 def test_other_outcomes_are_planned_and_fitted(visitor, table, kind, target, name):
     key = visitor.project()
     visitor.data(key, table)
     visitor.model(key, kind=kind, target=target, no="no", yes="yes")
     visitor.bounds(key, **{"low-5": "0", "high-5": "10"})
     assert f"Expected {name}" in visitor.get(f"{key}/plan").text
-    fields = {"epsilon": "1", "delta": "1e-6", "r_squared": "0.3"}
-    for _ in range(200):
-        picture = visitor.get(f"{key}/plan/picture", params=fields).text
-        if 'data-done="yes"' in picture:
-            break
+    picture = drawn(visitor, key)
     assert re.search(rf"Expected {name}</b>: about 0\.\d", picture)
     assert "caution" not in picture
+    assert "Width" not in picture
     assert visitor.plan(key).url.path == f"{key}/confirm"
     visitor.post(f"{key}/confirm", visitor.order(key))
     assert visitor.until_done(key) == "done"
     answer = visitor.post(f"{key}/fits/1/predict", {"x-0": "60", "x-1": "30", "x-2": "north"})
     assert ("probability of yes" if kind == "yes-no" else "predicted") in text_of(answer)
+
+
+def drawn(visitor, key, **more):
+    """The picture of the plan, once it is complete."""
+    fields = {"epsilon": "1", "delta": "1e-6", "r_squared": "0.3", **more}
+    for _ in range(400):
+        picture = visitor.get(f"{key}/plan/picture", params=fields).text
+        if 'data-done="yes"' in picture:
+            return picture
+        time.sleep(0.05)
+    raise AssertionError("the plan does not end")
+
+
+INTERVALS = {
+    "number": ("3", "standard deviations of the outcome", "95% of such cases lie in"),
+    "yes-no": ("4", "log-odds", "95% interval of this probability"),
+    "count": ("5", "logarithms of the mean count", "95% interval of the mean count"),
+}
+
+
+@pytest.mark.parametrize("kind", INTERVALS)
+def test_every_kind_of_outcome_has_intervals(visitor, table, kind):
+    target, unit, limits = INTERVALS[kind]
+    key = visitor.project()
+    visitor.data(key, table, total_epsilon="200")
+    visitor.model(key, kind=kind, target=target, no="no", yes="yes", **{"use-0": ""})  # age would tell all of them
+    visitor.bounds(key, **{"low-5": "0", "high-5": "10"})
+    hidden, seen = (drawn(visitor, key, epsilon=epsilon, inference="yes") for epsilon in ("0.1", "10"))
+    assert "slopes have no interval there" in hidden
+    assert re.search(r"Width of 95% intervals</b>: about 0\.\d", seen)
+    assert f"In {unit} for each standard deviation" in seen
+    assert visitor.plan(key, epsilon="60", inference="yes").url.path == f"{key}/confirm"
+    visitor.post(f"{key}/confirm", visitor.order(key))
+    assert visitor.until_done(key) == "done"
+    answer = text_of(visitor.post(f"{key}/fits/1/predict", {"x-0": "30", "x-1": "north"}))
+    low, value, high = (
+        float(re.search(pattern, answer)[1])
+        for pattern in (rf"{limits}: \[(-?[\d.e-]+)", r"(?:predicted|of yes): ([\d.]+)", rf"{limits}: \[\S+ ([\d.e]+)")
+    )
+    assert low < value < high
+    assert "standard error" in answer
+
+
+def test_intervals_that_the_noise_hides_are_said_to_be_hidden(visitor, table):
+    key = visitor.walked(table)
+    visitor.plan(key, epsilon="0.5", inference="yes")
+    visitor.post(f"{key}/confirm", visitor.order(key))
+    assert visitor.until_done(key) == "done"
+    answer = text_of(visitor.post(f"{key}/fits/1/predict", {"x-0": "40", "x-1": "30", "x-2": "south"}))
+    assert "lie in: hidden by the noise" in answer
+
+
+def test_columns_can_be_looked_at_before_anything_is_filled_in(visitor, table):
+    key = visitor.project()
+    looked = visitor.post(f"{key}/data", {"path": str(table), "look": "yes"})
+    assert looked.status_code == 200
+    assert '<option value="person">' in looked.text
+    assert visitor.site.projects.find("a-study").choices().data is None
+
+
+@pytest.mark.parametrize("sent", ["../staff.csv", "../../staff.csv", "/etc/passwd", ".", "", "x/y", "\0"])
+def test_a_form_names_no_file_beside_those_that_were_sent(visitor, table, sent):
+    key = visitor.project()
+    assert "No table was chosen" in shown(visitor.data(key, "", sent=sent))
+
+
+def test_a_table_that_was_sent_need_not_be_sent_again_after_a_mistake(visitor, table):
+    key = visitor.project()
+    fields = {"rows": "many", "ledger_way": "new", "total_epsilon": "3", "total_delta": "1e-5"}
+    sent = {"upload": ("staff.csv", table.read_bytes())}
+    wrong = visitor.client.post(f"{key}/data", data=fields, files=sent)
+    assert "must be a whole number" in shown(wrong)
+    kept = re.search(r'name="sent" value="([^"]+)"', wrong.text)[1]
+    assert visitor.post(f"{key}/data", {**fields, "rows": "400", "sent": kept}).url.path == f"{key}/model"
+    assert visitor.site.projects.find("a-study").choices().data.uploaded
+
+
+@pytest.mark.parametrize(("mark", "fits"), [("", False), (".", True)])
+def test_the_decimal_mark_of_a_table_with_semicolons_can_be_chosen(visitor, table, mark, fits):
+    table.write_text(table.read_text().replace(",", ";"))
+    key = visitor.project()
+    visitor.data(key, table, decimal=mark)
+    visitor.model(key)
+    visitor.bounds(key)
+    visitor.plan(key)
+    visitor.post(f"{key}/confirm", visitor.order(key))
+    assert visitor.until_done(key) == ("done" if fits else "failed")
+    page = text_of(visitor.get(f"{key}/fits/1"))
+    assert fits or ("Nothing was spent" in page and "decimal marks" in page and CANARY not in page)
+
+
+def test_a_decimal_mark_that_separates_columns_is_refused(visitor, table):
+    assert "decimal mark , cannot be" in shown(visitor.data(visitor.project(), table, decimal=","))
 
 
 def test_two_projects_never_mix(visitor, table, tmp_path):
@@ -216,6 +303,29 @@ def test_two_projects_never_mix(visitor, table, tmp_path):
     assert "weight" not in visitor.get(f"{first}/model").text
     assert "region" not in visitor.get(f"{second}/model").text
     assert visitor.project("one") == "/p/one-2"
+
+
+def test_two_projects_that_fit_at_once_never_mix(visitor, table, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text().replace("pay", "wage").replace("north", "east").replace("south", "west"))
+    first, second = visitor.walked(table, "one"), visitor.project("two")
+    visitor.data(second, other, total_epsilon="7")
+    visitor.model(second, **{"levels-2": "east, west"})
+    visitor.bounds(second)
+    visitor.plan(second, epsilon="2")
+    orders = {key: visitor.order(key) for key in (first, second)}
+    crossed = visitor.post(f"{second}/confirm", orders[first])
+    assert "settings have changed" in shown(crossed)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda key: visitor.post(f"{key}/confirm", orders[key]), orders))
+    for key, own, others in ((first, "pay", "wage"), (second, "wage", "pay")):
+        assert visitor.until_done(key) == "done"
+        report = visitor.get(f"{key}/fits/1/files/report.json").json()
+        assert (report["target_name"], report["asked"]["epsilon"]) == (own, 1.0 if own == "pay" else 2.0)
+        assert f"{others} ~" not in visitor.get(f"{key}/fits/1").text
+        folder = visitor.site.projects.find(key.rpartition("/")[2]).folder
+        (entry,) = BudgetLedger(folder / "budget.ledger").entries()
+        assert report["ledger_entry"] == entry.identity
 
 
 def test_a_second_project_on_a_table_is_led_to_its_ledger(visitor, table):

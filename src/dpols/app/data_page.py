@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.responses import Response
@@ -20,10 +21,9 @@ def start(visit: Visit) -> Response:
     return go(visit.path(ready(visit.project.choices())))
 
 
-def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
-    """Show the form, with what was chosen or typed."""
-    choices = visit.project.choices()
-    data, typed = choices.data, visit.fields if problems else {}
+def show(visit: Visit, problems: tuple[tuple[str, str], ...] = (), seen: "Seen | None" = None) -> Response:
+    """Show the form, with what was chosen or typed, and the columns of the table that was looked into last."""
+    data, typed = visit.project.choices().data, visit.fields if problems or seen else {}
     values = {
         "path": "" if data is None or data.uploaded else data.path,
         "decimal": "" if data is None else data.decimal or "",
@@ -36,53 +36,67 @@ def show(visit: Visit, problems: tuple[tuple[str, str], ...] = ()) -> Response:
         "total_delta": "1e-6",
         **typed,
     }
-    gone = data is not None and not Path(data.path).exists()
+    if seen is None and data is not None:
+        seen = Seen(Path(data.path), data.uploaded, data.columns)
     return project_page(
         visit,
         "data.html",
         step="data",
         problems=problems,
-        data=data,
+        seen=seen,
         values=values,
-        gone=gone,
+        gone=seen is not None and not seen.path.exists(),
         fixed_ledger=visit.site.ledger,
-        file_name="" if data is None else Path(data.path).name,
+        sent="" if seen is None or not seen.uploaded else _key_of(seen.path),
     )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A table that was looked into."""
+
+    path: Path
+    uploaded: bool
+    columns: tuple[TableColumn, ...]
 
 
 def save(visit: Visit) -> Response:
     """Keep what was chosen; a table that was sent is kept in the app's private folder until the app ends."""
+    fields, seen = Reader(visit.fields), None
     try:
-        _save(visit)
+        seen = _seen(visit, fields)
+        if visit.fields.get("look"):
+            return show(visit, seen=seen)
+        _save(visit, fields, seen)
     except FormError as error:
-        return show(visit, error.problems)
+        return show(visit, error.problems, seen)
     except (DpolsError, OSError) as error:
         text = str(error) if isinstance(error, DpolsError) else f"A file could not be written ({error.strerror})."
-        return show(visit, (("", text),))
-    return go(visit.path("data" if visit.fields.get("look") else "model"))
+        return show(visit, (("", text),), seen)
+    return go(visit.path("model"))
 
 
-def _save(visit: Visit) -> None:
-    fields, choices = Reader(visit.fields), visit.project.choices()
-    path, uploaded = _table(visit, fields, choices)
-    columns = header_of(path, "upload" if uploaded else "path")
+def _seen(visit: Visit, fields: Reader) -> Seen:
+    path, uploaded = _table(visit, fields)
+    return Seen(path, uploaded, header_of(path, "upload" if uploaded else "path"))
+
+
+def _save(visit: Visit, fields: Reader, seen: Seen) -> None:
+    model, columns, path = visit.project.choices().model, seen.columns, seen.path
     decimal = _decimal(fields, path)
     rows = fields.whole("rows", "The number of rows")
     unit, most = _unit(fields, columns)
     fields.done()
     ledger = _ledger(visit, fields, path)
-    data = Data(str(path), uploaded, decimal, columns, rows, unit, most, ledger)
-    kept = choices.model is not None and {choices.model.target, *(f.name for f in choices.model.features)} <= set(
-        data.names
-    )
-    if kept:
+    data = Data(str(path), seen.uploaded, decimal, columns, rows, unit, most, ledger)
+    if model is not None and {model.target, *(feature.name for feature in model.features)} <= set(data.names):
         visit.project.change(data=data)
     else:
         visit.project.change(data=data, model=None, ranges=None)
 
 
-def _table(visit: Visit, fields: Reader, choices: Choices) -> tuple[Path, bool]:
-    """Return the table: the one that was sent, the one whose path was typed, or the one that was chosen before."""
+def _table(visit: Visit, fields: Reader) -> tuple[Path, bool]:
+    """Return the table: the one that was sent, the one whose path was typed, or the one that was sent before."""
     sent = visit.files.get("upload")
     if sent is not None and sent.filename:
         name = Path(sent.filename.replace("\\", "/")).name.lstrip(".") or "table"
@@ -94,9 +108,15 @@ def _table(visit: Visit, fields: Reader, choices: Choices) -> tuple[Path, bool]:
     typed = fields.text("path")
     if typed:
         return table_at(typed, "path"), False
-    if choices.data is not None and choices.data.uploaded and Path(choices.data.path).exists():
-        return Path(choices.data.path), True
+    before = (visit.site.uploads / fields.text("sent")[:300].replace("\0", "")).resolve()
+    if before.parent.parent == visit.site.uploads.resolve() and before.is_file():
+        return before, True
     raise FormError(("path", "No table was chosen. Type the path of one on this machine, or choose a file."))
+
+
+def _key_of(path: Path) -> str:
+    """Return where in the private folder a table is that was sent, by which the form names it when it is sent again."""
+    return f"{path.parent.name}/{path.name}"
 
 
 def _decimal(fields: Reader, path: Path) -> str | None:

@@ -72,7 +72,9 @@ def _widths(curve: Curve, epsilon: float) -> Chart:
     here = curve.at(epsilon)
     top = max((width for _, width in known), default=1.0) * 1.1
     none = "slopes have no interval there: the noise hides them"
-    words = none if here is None or here.width is None else f"about {here.width:.2g}"
+    words = none
+    if here is not None and here.width is not None:
+        words = f"about {here.width:.2g}{_of_some(here.have_one)}"
     return _chart(
         "Width of 95% intervals",
         f"In {curve.unit} for each standard deviation of a feature. Lower is better.",
@@ -86,6 +88,13 @@ def _widths(curve: Curve, epsilon: float) -> Chart:
     )
 
 
+def _of_some(have_one: float | None) -> str:
+    """Say for how many slopes there are intervals, where that is not about all."""
+    from ..planning.simulation import INTERVAL_SHARE
+
+    return "" if have_one is None or have_one >= INTERVAL_SHARE else f", where {100 * have_one:.0f}% of slopes have one"
+
+
 def _attacker(epsilon: float, delta: float, unit: str | None) -> Chart:
     from ..privacy.attacker import success_under
     from ..privacy.budget import PrivacyBudget
@@ -93,11 +102,10 @@ def _attacker(epsilon: float, delta: float, unit: str | None) -> Chart:
     span = [SMALLEST * (LARGEST / SMALLEST) ** (i / _STEPS) for i in range(_STEPS + 1)]
     curve = [(e, success_under(PrivacyBudget(e, delta))) for e in span]
     here = success_under(PrivacyBudget(epsilon, delta))
-    who = "one row" if unit is None else f"the rows of one {unit}"
+    who = "one row was" if unit is None else f"the rows of one {unit} were"
     return _chart(
         "An attacker's best guess",
-        f"How often an attacker who knows all else guesses rightly whether {who} was used. Lower is better; 50% is a "
-        "coin.",
+        f"How often an attacker who knows all else guesses rightly whether {who} used. Lower is better; 50% is a coin.",
         curve,
         0.5,
         1.0,

@@ -55,9 +55,10 @@ class Curve:
         share = math.log(epsilon / left.epsilon) / math.log(right.epsilon / left.epsilon)
         score = left.score + share * (right.score - left.score)
         if left.width is None or right.width is None:
-            return Point(epsilon, score, right.width if share > 0.5 else left.width, left.have_one)
+            near = right if share > 0.5 else left
+            return Point(epsilon, score, near.width, near.have_one)
         width = math.exp(math.log(left.width) + share * math.log(right.width / left.width))
-        return Point(epsilon, score, width, left.have_one)
+        return Point(epsilon, score, width, min(left.have_one or 0.0, right.have_one or 0.0))
 
 
 class Planner:

@@ -15,6 +15,7 @@ TITLE = "Privacy report"
 
 
 _KINDS = {"logistic": "A logistic regression", "poisson": "A Poisson regression"}
+_IN_WORDS = {"Dep. variable": "outcome", "Reference": "first categories"}
 _MOST_TERMS = 12  # that are named in a line
 
 
@@ -72,7 +73,8 @@ def sections(report: Any) -> tuple[Section, ...]:
 def _fitted(report: Any) -> tuple[tuple[str, str], ...]:
     rows = ("rows", f"{report.row_count}, {report.n_features} coefficients")
     model = () if report.formula is not None or report.target_name is None else (("model", _model(report)),)
-    return (*((f"{name[:1].lower()}{name[1:]}", fact) for name, fact in report.described), *model, rows)
+    facts = ((_IN_WORDS.get(name, f"{name[:1].lower()}{name[1:]}"), fact) for name, fact in report.described)
+    return (*facts, *model, rows)
 
 
 def _model(report: Any) -> str:
@@ -144,6 +146,12 @@ def _cost(report: Any) -> Table:
     return Table(("", ""), tuple(rows))
 
 
+_SLOPES = {
+    "logistic": "A slope is by how much the log-odds of a yes{yes} change for one more unit of its feature, all others "
+    "being equal; its exponential is an odds ratio.",
+    "poisson": "A slope is by how much the logarithm of the mean count changes for one more unit of its feature, all "
+    "others being equal; its exponential is a rate ratio.",
+}
 _BARS = (
     "Light bars are the 95% intervals, dark ones the part of them that is privacy noise alone. The mark is the value, "
     "and a dotted line is 0. Each row has a scale of its own."
@@ -151,20 +159,27 @@ _BARS = (
 
 
 def outcome_parts(report: Any) -> tuple[Part, ...]:
-    """Return what came out: coefficients, with intervals and a picture where there are any."""
+    """Return what came out: coefficients and what they mean, with intervals and a picture where there are any."""
     rows = tuple((c.name, f"{c.value:.6g}", c.spread) for c in report.coefficients)
     table = Table(("coefficient", ">value", ">standard deviation of the privacy noise"), rows)
     if report.constraints:
         kept = f"The coefficients are kept within public constraints: {'; '.join(report.constraints)}."
         return kept, *report.estimate_notes, table, report.noise_meaning
     if not report.estimates:
-        return *report.estimate_notes, table, report.noise_meaning
+        return *report.estimate_notes, table, *_slopes(report), report.noise_meaning
     lines = tuple((line.name, *line.describe()) for line in report.estimates)
     return (
         Bars(tuple(bar_of(line) for line in report.estimates), _BARS),
         Table(("coefficient", ">value", ">standard error", ">95% interval"), lines),
+        *_slopes(report),
         *report.estimate_notes,
     )
+
+
+def _slopes(report: Any) -> tuple[str, ...]:
+    """Say what a slope is, where it is not the change of the outcome itself."""
+    yes = f" ({report.labels[1]})" if report.labels else ""
+    return tuple(words.format(yes=yes) for method, words in _SLOPES.items() if report.method.startswith(method))
 
 
 _SCATTER = (
