@@ -100,6 +100,11 @@ class Walk:
             self.row(name).get_by_label("Its categories").fill(levels)
         return self.go_on()
 
+    def demo_fit(self, target: str, kind: str, epsilon: str = "0.7") -> "Walk":
+        """Fit an outcome of the demonstration, with intervals; the other pages are filled in."""
+        self.page.goto(f"{self.app.address}/p/demo/model")
+        return self.model(target, kind).go_on().plan(epsilon, intervals=True).fit()
+
     def row(self, name: str):
         return self.page.get_by_role("group", name=name, exact=True)
 

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import time
+from datetime import date
 
 import pytest
 from app_visits import CANARY
@@ -18,8 +19,20 @@ RANGES = {"age": (18, 90), "hours": (0, 60)}
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory):
-    with running_app(tmp_path_factory.mktemp("app") / "projects", "--demo") as app:
-        yield app
+    app = App(tmp_path_factory.mktemp("app") / "projects", "--demo")
+    yield app
+    assert CANARY not in app.stop()
+
+
+@pytest.fixture(scope="module")
+def demo_fits(chromium, app):
+    """Fits of the demonstration with intervals, one for each kind of outcome: 1, 2 and 3."""
+    page = chromium.new_page()
+    page.goto(app.link)
+    for target, kind in (("pay", "number"), ("left_within_a_year", "yes-no"), ("sick_days", "count")):
+        assert "Result" in Walk(page, app).demo_fit(target, kind).heading
+    page.close()
+    return {"number": 1, "yes-no": 2, "count": 3}
 
 
 @pytest.fixture
@@ -106,6 +119,18 @@ def test_ten_mistakes_are_each_said_and_cost_nothing(window, app, table):
     assert not ledger_of(app, "mistakes").entries()
 
 
+def test_a_ledger_that_the_app_cannot_charge_is_refused_at_once(window, app, table, tmp_path):
+    ledger = tmp_path / "unknown rows.ledger"
+    BudgetLedger(ledger, epsilon=1.0, delta=1e-6, neighbours="add-remove")
+    walk = Walk(window, app).project("other ledger")
+    window.locator("#ledger_way-existing").check()
+    window.locator("#ledger_path").fill(str(ledger))
+    window.get_by_label("Path of a file on this machine").fill(str(table))
+    window.get_by_label("About how many rows").fill("400")
+    walk.go_on()
+    assert "keeps the number of rows private" in walk.problems
+
+
 def test_two_windows_a_double_click_reload_and_back_spend_once(window, app, table):
     to_confirm(window, app, table, "two windows")
     second = window.context.new_page()
@@ -169,6 +194,48 @@ def test_keys_alone_lead_through_a_form(window, app, table):
     assert {"path", "upload", "rows", "unit", "ledger_way-new", "total_epsilon"} <= set(seen)
 
 
+def test_keys_alone_lead_to_a_result(chromium, tmp_path):
+    with running_app(tmp_path / "projects", "--demo") as own:
+        page = chromium.new_page()
+        page.goto(own.link)
+        for stop, address in (("demo", "plan"), ("Go on, and look at it", "confirm"), ("Fit now, and spend", "fits/1")):
+            tab_to(page, stop)
+            page.keyboard.press("Enter")
+            page.wait_for_url(f"**/{address}")
+        assert Walk(page, own).until_done().heading == "Result of fit 1"
+        tab_to(page, "Open the report")
+        tab_to(page, "x-0")
+        page.keyboard.type("40")
+        tab_to(page, "x-1")
+        page.keyboard.type("38")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("output")
+        tab_to(page, "registry.yaml")
+        page.close()
+
+
+def tab_to(page, wanted):
+    """Press Tab until an element of this id or text has the focus, which must be seen and not lie under the header."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        place = page.evaluate(FOCUS)
+        if place["id"] == wanted or place["text"].startswith(wanted):
+            assert place["outlined"]
+            assert place["uncovered"], place
+            return
+    raise AssertionError(f"{wanted} cannot be reached by keys")
+
+
+FOCUS = """() => {
+  const here = document.activeElement, box = here.getBoundingClientRect(), style = getComputedStyle(here);
+  const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+  return {
+    id: here.id, text: here.innerText.trim(), outlined: style.outlineStyle !== "none" && style.outlineWidth !== "0px",
+    uncovered: top !== null && (here.contains(top) || top.contains(here)),
+  };
+}"""
+
+
 # Words that are on two lines; what has no place to break at, such as a path or a hash, may be.
 BROKEN_WORDS = """() => {
   const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -188,23 +255,18 @@ BROKEN_WORDS = """() => {
   }
   return found;
 }"""
+_REPORT = "/files/report.html?look=yes"
 PAGES = ("", "p/demo/data", "p/demo/model", "p/demo/bounds", "p/demo/plan", "p/demo/confirm", "p/demo/history")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible_and_fits_a_phone(chromium, app, scheme):
+def test_every_page_is_accessible_and_fits_a_phone(chromium, app, demo_fits, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     context = chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     page.goto(app.link)
-    page.goto(f"{app.address}/p/demo/plan")
-    Walk(page, app).plan("0.5")
-    done = page.goto(f"{app.address}/p/demo/fits/1").status == 200
-    if not done:
-        page.goto(f"{app.address}/p/demo/confirm")
-        Walk(page, app).fit()
-    results = ("p/demo/fits/1", "p/demo/fits/1/registry", "p/demo/fits/1/files/report.html?look=yes")
-    for path in (*PAGES, *results):
+    results = [f"p/demo/fits/{number}{more}" for number in demo_fits.values() for more in ("", _REPORT)]
+    for path in (*PAGES, *results, "p/demo/fits/1/registry"):
         page.goto(f"{app.address}/{path}")
         if path.endswith("plan"):
             page.wait_for_selector("#picture [data-done=yes]")
@@ -215,16 +277,22 @@ def test_every_page_is_accessible_and_fits_a_phone(chromium, app, scheme):
     context.close()
 
 
-def test_a_report_of_a_small_model_prints_on_two_pages(chromium, app, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "target"), [("number", "pay"), ("yes-no", "left_within_a_year"), ("count", "sick_days")]
+)
+def test_a_report_of_a_small_model_prints_on_two_pages(chromium, app, demo_fits, kind, target):
     page = chromium.new_page()
     page.goto(app.link)
-    page.goto(f"{app.address}/p/demo/fits/1/files/report.html?look=yes")
-    assert page.locator("h1").inner_text() == "Privacy report: pay"
+    page.goto(f"{app.address}/p/demo/fits/{demo_fits[kind]}{_REPORT}")
+    assert page.locator("h1").inner_text() == f"Privacy report: {target}"
     top = page.locator("main").inner_text()
     verdict, intervals = top.index("predicting a constant"), top.index("What came out")
     assert verdict < intervals < top.index("What is protected")
-    for fact in ("staff.csv", "pay ~ age + hours + region + contract", "20,000"):
+    assert page.locator(".bars").bounding_box()["y"] < page.locator("table").first.bounding_box()["y"]
+    for fact in ("staff.csv", f"{target} ~ age + hours + region + contract", "20,000", date.today().isoformat()[:7]):
         assert fact in top
+    meaning = {"number": "", "yes-no": "the log-odds of a yes (yes)", "count": "the logarithm of the mean count"}
+    assert meaning[kind] in top
     printed = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm"))
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
     page.close()

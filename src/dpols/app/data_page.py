@@ -144,16 +144,11 @@ def _ledger(visit: Visit, fields: Reader, table: Path) -> str:
     from ..ledger import BudgetLedger
 
     if visit.site.ledger is not None:
-        return str(BudgetLedger(visit.site.ledger).path)
+        return _chargeable(visit.site.ledger, "")
     if fields.text("ledger_way") == "existing":
         typed = fields.required("ledger_path", "The path of the ledger is missing. Type it, or start a new ledger.")
         fields.done()
-        try:
-            found = BudgetLedger(Path(typed).expanduser())
-            found.state()
-        except DpolsError as error:
-            raise FormError(("ledger_path", str(error))) from None
-        return str(found.path)
+        return _chargeable(Path(typed).expanduser(), "ledger_path")
     other = _of_same_table(visit, table)
     if other is not None:
         raise FormError(
@@ -175,6 +170,26 @@ def _ledger(visit: Visit, fields: Reader, table: Path) -> str:
             )
         )
     return str(BudgetLedger(path, epsilon=epsilon, delta=delta).path)
+
+
+def _chargeable(path: Path, field: str) -> str:
+    """Return the path of a ledger, or say why fits of the app cannot be charged to it."""
+    from ..ledger import BudgetLedger
+
+    try:
+        ledger = BudgetLedger(path)
+        relation = ledger.state().neighbours
+    except DpolsError as error:
+        raise FormError((field, str(error))) from None
+    if not relation.rows_are_public:
+        raise FormError(
+            (
+                field,
+                f"This ledger keeps the number of rows private ({relation} neighbours), and fits of the app take it as "
+                f"public. Use another ledger, or the command 'dpols fit --neighbours {relation}'.",
+            )
+        )
+    return str(ledger.path)
 
 
 def _of_same_table(visit: Visit, table: Path) -> Choices | None:
