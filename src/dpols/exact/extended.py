@@ -50,13 +50,17 @@ def in_extended_precision(first: _Words, second: _Words, scale: Fraction) -> tup
     upper = radial >> np.uint64(63) == 1
     lead = np.where(upper, ~radial, radial)
     nearer = _middle(lead, np.where(upper, ~second[0], second[0]))
-    # The logarithms of 1 and of 1 + 0 are zero.
-    logarithm = np.log(np.where(upper, _Wide(1.0), nearer)) + np.log1p(np.where(upper, -nearer, _Wide(0.0)))
+    logarithm = np.empty(nearer.shape, _Wide)
+    np.log(nearer, out=logarithm, where=~upper)
+    np.log1p(-nearer, out=logarithm, where=upper)
     radius = _wide(scale) * np.sqrt(-2.0 * logarithm)
     angle = 2.0 * _PI * _middle(angular, second[1])
-    scaled = np.stack([radius * np.cos(angle), radius * np.sin(angle)])
+    scaled = np.empty(first.shape, _Wide)
+    np.multiply(radius, np.cos(angle), out=scaled[0])
+    np.multiply(radius, np.sin(angle), out=scaled[1])
     nearest = np.rint(scaled)
-    settled = (np.abs(scaled - nearest) + _ERROR_BOUND * radius < _HALF).all(axis=0) & (lead > 0)
+    clear = np.abs(scaled - nearest) + _ERROR_BOUND * radius < _HALF
+    settled = clear[0] & clear[1] & (lead > 0)
     return np.where(settled, nearest, _Wide(0.0)).astype(np.int64), settled
 
 
@@ -80,6 +84,7 @@ def _middle(first: _Words, second: _Words) -> NDArray[Any]:
     return np.asarray((first.astype(_Wide) + (second.astype(_Wide) + _HALF) * _WORD) * _WORD)
 
 
+@lru_cache
 def _wide(scale: Fraction) -> Any:
     """Return a number in extended precision, which two doubles hold."""
     near = float(scale)

@@ -64,15 +64,29 @@ def rounded_gaussian(
     draws: NDArray[Any] = np.empty((2, pairs), dtype=np.int64 if exact_scale <= 2**53 else object)
     for start in range(0, pairs, _PAIRS_PER_BLOCK):
         stop = min(start + _PAIRS_PER_BLOCK, pairs)
-        words = bits.words(2 * (stop - start)).reshape(2, -1)
-        draws[:, start:stop], settled = _in_double_precision(words, exact_scale)
-        rest = np.flatnonzero(~settled)
-        if rest.size:
-            exact = _with_more_bits(words[:, rest], exact_scale, more)
-            if np.abs(exact).max() >= 2**63:
-                draws = draws.astype(object)
-            draws[:, start + rest] = exact
+        block = _block(bits.words(2 * (stop - start)).reshape(2, -1), exact_scale, more)
+        if block.dtype == object and draws.dtype != object and np.abs(block).max() >= 2**63:
+            draws = draws.astype(object)
+        draws[:, start:stop] = block
     return draws.reshape(-1)[:count].reshape(sizes)
+
+
+def _block(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> NDArray[Any]:
+    """Rounded pairs; of Python integers where ball arithmetic settled one of them."""
+    if scale >= _NEVER_CLEAR:
+        return _with_more_bits(words, scale, more)
+    draws, settled = _in_double_precision(words, scale)
+    if settled.all():
+        return draws
+    rest = np.flatnonzero(~settled)
+    return _joined(draws, rest, _with_more_bits(words[:, rest], scale, more))
+
+
+def _joined(draws: NDArray[np.int64], rest: NDArray[Any], exact: NDArray[Any]) -> NDArray[Any]:
+    """Put draws that were settled later in their places."""
+    joined: NDArray[Any] = draws if exact.dtype != object else draws.astype(object)
+    joined[:, rest] = exact
+    return joined
 
 
 def _positive(scale: Fraction | float) -> Fraction:
@@ -84,14 +98,14 @@ def _positive(scale: Fraction | float) -> Fraction:
 def _in_double_precision(words: NDArray[np.uint64], scale: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Rounded pairs, zero where not settled, and which pairs are settled."""
     radial, angular = words
-    if scale >= _NEVER_CLEAR:
-        return np.zeros(words.shape, dtype=np.int64), np.zeros(words.shape[1], dtype=bool)
     radius = float(scale) * np.sqrt(-2.0 * np.log(_midpoints(radial)))
     angle = 2.0 * np.pi * _midpoints(angular)
-    scaled = np.stack([radius * np.cos(angle), radius * np.sin(angle)])
+    scaled = np.empty(words.shape)
+    np.multiply(radius, np.cos(angle), out=scaled[0])
+    np.multiply(radius, np.sin(angle), out=scaled[1])
     nearest = np.rint(scaled)
-    clear = (np.abs(scaled - nearest) + _ERROR_BOUND * radius < 0.5).all(axis=0)
-    settled = clear & (radial >= _SMALLEST_BELIEVED) & (radial <= _LARGEST_BELIEVED)
+    clear = np.abs(scaled - nearest) + _ERROR_BOUND * radius < 0.5
+    settled = clear[0] & clear[1] & (radial >= _SMALLEST_BELIEVED) & (radial <= _LARGEST_BELIEVED)
     return np.where(settled, nearest, 0.0).astype(np.int64), settled
 
 
@@ -106,15 +120,11 @@ def _with_more_bits(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> N
         return _in_balls(IdealUniforms(words.T.ravel().tolist(), more), scale)
     second = more.words(words.size).reshape(-1, 2).T
     draws, settled = in_extended_precision(words, second, scale)
-    rest = np.flatnonzero(~settled)
-    if rest.size == 0:
+    if settled.all():
         return draws
+    rest = np.flatnonzero(~settled)
     prefixes = words[:, rest].T.astype(object) << WORD_BITS | second[:, rest].T.astype(object)
-    exact = _in_balls(IdealUniforms(prefixes.ravel().tolist(), more, depth=2 * WORD_BITS), scale)
-    if np.abs(exact).max() >= 2**63:
-        draws = draws.astype(object)
-    draws[:, rest] = exact
-    return draws
+    return _joined(draws, rest, _in_balls(IdealUniforms(prefixes.ravel().tolist(), more, depth=2 * WORD_BITS), scale))
 
 
 def _in_balls(uniforms: IdealUniforms, scale: Fraction) -> NDArray[np.object_]:
