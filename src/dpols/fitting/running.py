@@ -74,7 +74,8 @@ def carry_out(
                 "report this as a bug of dpols."
             )
         report = describe(outcome)
-        hold.report = report.digest
+        if ledger is not None:
+            hold.report = report.digest
     return replace(outcome, entry=hold.entry), report
 
 
