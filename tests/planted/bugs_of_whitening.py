@@ -30,7 +30,12 @@ BUGS = (
     Bug(
         "no shortening",
         "gradients in exact arithmetic",
-        Edit("data/fixed_point.py", "steps = np.clip(residuals, -level, level, out=residuals)", "steps = residuals"),
+        Edit(
+            "data/fixed_point.py",
+            "steps = np.minimum(residuals, level, out=residuals)\n"
+            "        np.maximum(steps, np.negative(level, out=level), out=steps)\n",
+            "steps = residuals\n",
+        ),
     ),
     Bug(
         "no shortening",
@@ -49,7 +54,9 @@ BUGS = (
     Bug(
         "rounding that exceeds the sensitivity",
         "levels rounded to the nearest",
-        Edit("data/fixed_point.py", "level = np.floor(limit", "level = np.rint(0.5 + limit"),
+        Edit(
+            "data/fixed_point.py", "        np.floor(level, out=level)\n", "        np.rint(0.5 + level, out=level)\n"
+        ),
     ),
     Bug(
         "rounding that exceeds the sensitivity",
@@ -71,9 +78,10 @@ BUGS = (
         "length by a sum over the columns",
         Edit(
             "data/fixed_point.py",
-            "        squares = products[0].copy()\n"
-            "        for column in products[1:]:\n"
-            "            squares += column\n",
+            "        squares = first * first\n"
+            "        for column in others:\n"
+            "            squares += np.multiply(column, column, out=column)\n",
+            "        products = np.square([first, *others])\n"
             "        rows = np.ascontiguousarray(products.T)\n"
             "        squares = rows.sum(axis=1) if len(rows) % 2 else products.sum(axis=0)\n",
         ),
@@ -229,8 +237,8 @@ BUGS = (
         "wrong side of the limit",
         Edit(
             "statistics/screening.py",
-            "kept = KeptRows.of(span, lengths, ~far.all(axis=1), spare)",
-            "kept = KeptRows.of(span, lengths, ~far.all(axis=1) & (residuals * size <= limit).all(axis=1), spare)",
+            "kept = KeptRows.of(span, lengths, ~far.T.all(axis=0), spare)",
+            "kept = KeptRows.of(span, lengths, ~far.T.all(axis=0) & (residuals * size <= limit).all(axis=1), spare)",
         ),
     ),
     Bug(
@@ -241,7 +249,7 @@ BUGS = (
     Bug(
         "a row taken for one that is not shortened",
         "one trial for all",
-        Edit("statistics/screening.py", "~far.all(axis=1), spare)", "~far.any(axis=1), spare)"),
+        Edit("statistics/screening.py", "~far.T.all(axis=0), spare)", "~far.T.any(axis=0), spare)"),
     ),
     Bug(
         "the length of another row",

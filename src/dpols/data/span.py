@@ -270,7 +270,11 @@ def count_between(values: Array, edges: Array) -> Array:
     Each edge is one number for all columns, or one for each.
     """
     if values.shape[1] == 1:  # much faster than sums along an axis
-        above = np.array([[np.count_nonzero(values > edge) for edge in edges]])
+        above = np.zeros((1, len(edges)), dtype=np.int64)
+        for place, edge in enumerate(edges):
+            above[0, place] = np.count_nonzero(values > edge)
+            if above[0, place] == 0:  # so nothing is above the next ones
+                break
     else:
         above = np.stack([(values > edge).sum(axis=0) for edge in edges], axis=1)
     above[:, :-1] -= above[:, 1:]

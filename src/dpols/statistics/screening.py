@@ -18,6 +18,7 @@ from ..data.kept_rows import KeptRows, spare_cells
 from ..data.passes import one_pass
 from ..data.rows import NumberedRows
 from ..data.source import Array
+from ..data.span import count_between
 from .products import Products
 from .statistic import Statistic, call, counted, per_unit
 from .whitened import (
@@ -90,7 +91,9 @@ class Gradients:
                 tell(rows.bounded.n_rows)
             return per_unit(in_whitened_metric(rows, sums, point, limit), rows.rows_per_unit)
         if reach is None or self._plain:
-            return whitened_gradient(rows, theta, limit=limit)
+            return whitened_gradient(
+                rows, theta, limit=limit, point=point if rows.bounded.arithmetic == "exact" else None
+            )
         return self._with_reference(theta, limit, reach, None)[0]
 
     def with_counts(
@@ -145,11 +148,10 @@ def _near(
 ) -> tuple[Any, ...]:
     """Return a span's gradient, counts where there are edges, and the rows that may be shortened within reach."""
     # The level of a row is its limit over its length; both sides are kept apart by more than rounding.
-    size = span.at_most(lengths)
-    residuals = np.abs(span.whole_residuals(theta, exponent)) * 2.0 ** -(exponent + BITS)
+    whole, size = span.whole_residuals(theta, exponent), span.at_most(lengths)
+    residuals = np.abs(whole) * 2.0 ** -(exponent + BITS)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = (residuals + size * reach + 2.0 * _SLACK) * _UP <= limit / (size * _UP)
-    kept = KeptRows.of(span, lengths, ~far.all(axis=1), spare)
-    if edges is None:
-        return *span.shortened_gradient(lengths, theta, exponent, limit), kept
-    return *span.shortened_gradient_and_counts(lengths, theta, exponent, limit, edges), kept
+    kept = KeptRows.of(span, lengths, ~far.T.all(axis=0), spare)
+    counts = () if edges is None else (count_between(lengths * residuals, edges).astype(np.int64),)
+    return *span.gradient_of(lengths, whole, exponent, limit), *counts, kept

@@ -141,13 +141,16 @@ def _counts_and_long(span: Any, lengths: Array, edges: Array, limit: Array, spar
 
 
 @of_units
-def whitened_gradient(rows: WhitenedRows, theta: Array, *, limit: Array) -> Statistic:
+def whitened_gradient(
+    rows: WhitenedRows, theta: Array, *, limit: Array, point: tuple[Array, ...] | None = None
+) -> Statistic:
     """Return the sum of M'x (y - x'theta) over rows, each term shortened to a length of at most the trial's limit.
 
     One row moves it by its own term, of norm at most ``limit`` whatever theta is; in exact arithmetic each entry is
-    rounded down to 2^-40 of that, which adds at most the root of d such steps.
+    rounded down to 2^-40 of that, which adds at most the root of d such steps. ``point`` is theta as kernels take it,
+    where it is at hand.
     """
-    point = _grid_point(rows.bounded, theta)
+    point = point or _grid_point(rows.bounded, theta)
     return _in_metric(
         rows, rows.numbered.total(_call, "shortened_gradient", *point, limit, width=6 * len(theta)), point, limit
     )
@@ -252,8 +255,9 @@ def _in_metric(rows: WhitenedRows, sums: tuple[Array, ...], point: tuple[Array, 
 
 def whole_sums(limbs: tuple[Array, ...]) -> Array:
     """Return sums of upper and lower parts as whole numbers, one line for each trial."""
-    upper, lower = np.split(from_limbs(*limbs).astype(object), 2)
-    return np.asarray(upper * int(ONE) + lower)
+    parts = from_limbs(*limbs).astype(object)
+    half = len(parts) // 2
+    return np.asarray(parts[:half] * int(ONE) + parts[half:])
 
 
 def in_whitened_metric(rows: WhitenedRows, whole: Array, point: tuple[Array, ...], limit: Array) -> Statistic:
@@ -297,9 +301,11 @@ def _dyadic(number: float) -> tuple[int, int]:
 def _floors(numbers: Any, divisor: int, powers: Array) -> Array:
     """Return number * 2^power / divisor for each number of a matrix, rounded down."""
     least = min(int(powers.min()), 0)
-    shifts = (powers - least).astype(np.int64).astype(object)
-    whole = np.array([int(number) for number in numbers.entries()], dtype=object).reshape(shifts.shape)
-    return np.asarray((whole << shifts) // (divisor << -least))
+    shifts = (powers - least).astype(np.int64)
+    under = divisor << -least
+    each = zip(numbers.entries(), shifts.ravel().tolist(), strict=True)
+    floors = np.array([(int(number) << shift) // under for number, shift in each], dtype=object)
+    return floors.reshape(shifts.shape)
 
 
 def _in_squares(sums: tuple[Array, ...], limit: Array) -> Statistic:
