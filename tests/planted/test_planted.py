@@ -1,11 +1,13 @@
 """Known mistakes can be planted in the source as it is, and the tests find some of them; ``make planted`` tries all."""
 
+import json
+import re
 import shutil
 
 import pytest
 from bugs import BUGS
 from editing import Edit
-from planting import Caught, outcome
+from planting import Caught, outcome, passing
 from records import PROJECT, Records, _within_functions
 
 TESTS = PROJECT / "tests"
@@ -68,11 +70,28 @@ def test_one_case_of_each_test_comes_before_the_second_case_of_any():
 
 
 def test_tests_that_caught_other_bugs_are_counted(tmp_path):
-    caught = Caught(tmp_path / "caught")
+    caught = Caught(tmp_path / "caught.json")
     assert not caught.counts()
     for bug, test in zip(BUGS, ("t.py::a[1]", "t.py::a[2]", "t.py::b"), strict=False):
         caught.remember(bug, test)
     assert caught.counts() == {"t.py::a": 2, "t.py::b": 1}
+    read = Caught(tmp_path / "caught.json")
+    assert [read.test(bug) for bug in BUGS[:4]] == ["t.py::a[1]", "t.py::a[2]", "t.py::b", None]
+    read.keep(BUGS[1:])
+    assert read.counts() == {"t.py::a": 1, "t.py::b": 1}
+
+
+def test_what_is_remembered_is_of_places_that_there_are():
+    names = json.loads((TESTS / "planted" / "caught.json").read_text(encoding="utf-8"))
+    assert set(names) <= {bug.name for bug in BUGS}
+
+
+def test_only_tests_that_pass_without_a_mistake_count():
+    there = "tests/test_linalg.py::"
+    names = re.findall(r"^def (test_\w+)\(\):$", (TESTS / "test_linalg.py").read_text(encoding="utf-8"), re.MULTILINE)
+    known = {there + name for name in names[:2]}
+    assert len(known) == 2
+    assert passing([*known, there + "test_that_is_gone", "tests/test_gone.py::test_it"]) == known
 
 
 def test_no_other_test_knows_what_is_planted():
