@@ -16,7 +16,8 @@ from editing import Bug
 from forking import Done, run_tests
 from records import PROJECT, SELECTED, Records
 
-_OPTIONS = (*SELECTED, "-p", "choosing", "-W", "ignore")
+# A mistake may make a test run for ever.
+_OPTIONS = (*SELECTED, "-p", "choosing", "-W", "ignore", "--timeout=120")
 # With what is compiled, which Python takes where a file is as old and as long as it was.
 _NOT_COPIED = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "demo-output")
 _NOTHING_SELECTED = 5

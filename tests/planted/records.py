@@ -13,10 +13,12 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
+from typing import Any
 
 import watching
 from coverage import CoverageData
@@ -38,6 +40,8 @@ class Records:
 
     folder: Path
     passes: dict[str, str]
+    _known: dict[str, dict[int, set[str]]] = field(default_factory=dict, repr=False)
+    _reading: Any = field(default_factory=Lock, repr=False)
 
     def tests_of(self, file: str, lines: Iterable[int], catches: Mapping[str, int] = MappingProxyType({})) -> list[str]:
         """Return the tests that run any of some lines of a file below src/dpols, the likeliest to fail soon first.
@@ -63,6 +67,10 @@ class Records:
 
     def _contexts(self, file: str) -> dict[int, set[str]]:
         """Return the tests, and the files of tests, that run each line of a file; of imports nothing is known."""
+        with self._reading:  # once for all bugs of a file, which takes seconds
+            return self._known.get(file) or self._known.setdefault(file, self._read_contexts(file))
+
+    def _read_contexts(self, file: str) -> dict[int, set[str]]:
         found = defaultdict[int, set[str]](set)
         for name in set(self.passes.values()):
             for path in (self.folder / name).glob("lines.*"):

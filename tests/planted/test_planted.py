@@ -11,6 +11,7 @@ from planting import Caught, outcome, passing
 from records import PROJECT, Records, _within_functions
 
 TESTS = PROJECT / "tests"
+MISTAKES = list(dict.fromkeys(bug.mistake for bug in BUGS))
 # The short form: a few places, each with a file of tests that finds it soon.
 SHORT = {
     "no clipping (residuals)": "tests/laws/test_law_sensitivity.py",
@@ -23,8 +24,16 @@ SHORT = {
 
 def test_every_place_has_a_name_of_its_own():
     assert len(BUGS) >= 72
-    assert len({bug.mistake for bug in BUGS}) >= 37
+    assert len(MISTAKES) >= 37
     assert len({bug.name for bug in BUGS}) == len(BUGS)
+
+
+def test_the_documentation_lists_all_places():
+    places = {mistake: "; ".join(bug.place for bug in BUGS if bug.mistake == mistake) for mistake in MISTAKES}
+    page = (PROJECT / "docs" / "audit.md").read_text(encoding="utf-8")
+    assert f": {len(MISTAKES)} mistakes in {len(BUGS)} places." in page
+    table = page.partition("| mistake | places |\n|---|---|\n")[2].partition("\n\n")[0]
+    assert table.split("\n") == [f"| {mistake} | {listed} |" for mistake, listed in places.items()]
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
