@@ -150,6 +150,7 @@ REFUSED = {
     "y ~ I((a - 5)**0.5)": r"needs values of at least 0",
     "y ~ bs(a)": "knots of public knowledge",
     "y ~ bs(a, df=4)": "knots of public knowledge",
+    "y ~ bs(a, knots=[5], degree=1e999)": "knots of public knowledge",
     "y ~ ns(a, knots=[3])": r"write bs\(COLUMN",
     "y ~ bs(a, knots=[30])": r"must lie inside of its range \[0, 10\]",
     "y ~ bs(a, knots=[5, 3])": "must rise",

@@ -35,7 +35,7 @@ def spline_of(call: Call) -> Chain:
     knots = [value_of(item) for item in listed.items] if isinstance(listed, Listed) else [None]
     degree = value_of(named["degree"]) if "degree" in named else 3.0
     wrong = set(named) - {"knots", "degree"} or len(named) < len(call.named)
-    if call.function != "bs" or wrong or chain is None or None in knots or degree is None or degree != int(degree):
+    if call.function != "bs" or wrong or chain is None or None in knots or degree is None or not degree.is_integer():
         raise ParameterError(
             f"the formula has {call.text!r}; write bs(COLUMN, knots=[...], degree=3) with knots of public knowledge, "
             "since knots that are chosen by the data reveal something about its rows."

@@ -1,7 +1,9 @@
 """Stata's .dta files, read in chunks by pandas. Labels of values are categories; without categories they are codes."""
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from ...errors import DataError, required
@@ -9,18 +11,25 @@ from ..arrow import BLOCK_ROWS, pyarrow
 from ..unit_ids import first_inexact
 from .task import Header, Part, Stamp
 
+_DATES = ("%t", "%-t", "%d", "%-d")  # formats of dates and times
+_WARNINGS = Lock()  # filters of warnings are those of all threads
+
 
 def header(file: Stamp) -> Header:
     """Return the variables that the file's header lists, with their types."""
     with _opened(file, convert_categoricals=False) as reader:
-        kinds = reader.read(nrows=1).dtypes
-    return [(str(name), None if getattr(kind, "kind", "O") in "fiub" else "text") for name, kind in kinds.items()]
+        kinds = _quietly(lambda: reader.read(nrows=1)).dtypes
+        dates = [format.startswith(_DATES) for format in reader._fmtlist]
+    return [
+        (str(name), None if getattr(kind, "kind", "O") in "fiub" and not date else "text")
+        for (name, kind), date in zip(kinds.items(), dates, strict=True)
+    ]
 
 
 def parts(file: Stamp, names: Sequence[str]) -> list[Part]:
     """Return the file as one part."""
     with _opened(file, columns=list(names[:1]), convert_categoricals=False, chunksize=BLOCK_ROWS) as reader:
-        n_rows = sum(len(chunk) for chunk in reader)
+        n_rows = sum(len(chunk) for chunk in _chunks(reader))
     return [((0, n_rows), n_rows)]
 
 
@@ -32,12 +41,12 @@ def batches(
     As text, a number so large that it may stand for several whole ones is missing.
     """
     arrow = pyarrow()
-    how = {"columns": list(names), "chunksize": BLOCK_ROWS, "convert_dates": False}
+    how = {"columns": list(names), "chunksize": BLOCK_ROWS}
     with (
         _opened(file, convert_categoricals=False, **how) as numbers,
         _opened(file, convert_categoricals=bool(set(text) & set(names)), **how) as labelled,
     ):
-        for codes, words in zip(numbers, labelled, strict=True):
+        for codes, words in zip(_chunks(numbers), _chunks(labelled), strict=True):
             columns = {
                 name: arrow.array(_texts(words[name]), arrow.string())
                 if name in text
@@ -51,7 +60,8 @@ def batches(
 def _opened(file: Stamp, **how: Any) -> Iterator[Any]:
     pandas = required("pandas", "formats")
     try:
-        with pandas.read_stata(file.path, iterator="chunksize" not in how, **how) as reader:
+        # A date that no calendar has would be refused, also in a column that is not used.
+        with pandas.read_stata(file.path, iterator="chunksize" not in how, convert_dates=False, **how) as reader:
             yield reader
     except (FileNotFoundError, PermissionError, DataError):
         raise
@@ -61,6 +71,18 @@ def _opened(file: Stamp, **how: Any) -> Iterator[Any]:
             f"{file.path!r} cannot be read as a Stata file: it is damaged, or two values of a variable have one label. "
             "Write it anew, or export it from Stata as CSV."
         ) from None
+
+
+def _chunks(reader: Any) -> Iterator[Any]:
+    while (chunk := _quietly(lambda: next(reader, None))) is not None:
+        yield chunk
+
+
+def _quietly(read: Callable[[], Any]) -> Any:
+    """Read without the warnings of pandas, which tell of a cell without a label, or of one in another encoding."""
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read()
 
 
 def _texts(column: Any) -> list[str]:
