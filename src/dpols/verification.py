@@ -74,6 +74,7 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
         Finding("checksum of the file", intact, detail),
         _coefficients(content),
         _columns(content),
+        _outcome(content),
         *_intervals(content),
         *_ranges(content),
         *findings,
@@ -275,7 +276,26 @@ def _columns(content: dict[str, Any]) -> Finding:
         raise ModelFileError("the model file lacks a part of its columns or of their ranges.") from None
     if feature_map is not None:
         same = same and set(feature_map.describe()) <= set(stated)
+        same = same and content["feature_names"] in (None, list(feature_map.raw_columns))
+    same = same and content["report"].get("formula") == (None if feature_map is None else feature_map.formula)
     return Finding("columns and ranges", same, "those of the report" if same else "differ from those of the report")
+
+
+def _outcome(content: dict[str, Any]) -> Finding:
+    """Compare what a model predicts with what its report says: family, labels, and a function of the target."""
+    report = content["report"]
+    try:
+        method = (ALGORITHMS | GENERALISED).get(report["method"])
+        family = None if method is None else method.family
+        labels = [str(label) for label in content.get("classes", ())]
+        feature_map = None if content["feature_map"] is None else FeatureMap.from_dict(content["feature_map"])
+        target = next(text for name, text in reversed(report["bounds"]) if name == "target")
+        same = (content["family"], labels) == (family, report["labels"])
+    except (KeyError, StopIteration, TypeError, ValueError):
+        raise ModelFileError("the model file lacks a part of what it predicts.") from None
+    fitted = "" if feature_map is None or not feature_map.target_transform else f" of {feature_map.fitted_name}, where"
+    same = same and (fitted in str(target) if fitted else " of " not in str(target))
+    return Finding("what is predicted", same, "that of the report" if same else "differs from that of the report")
 
 
 def _intervals(content: dict[str, Any]) -> Iterator[Finding]:

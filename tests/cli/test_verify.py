@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols import (
+    Bounds,
+    BudgetLedger,
+    CategoricalColumn,
+    FeatureMap,
+    NumericColumn,
+    PrivateLinearRegression,
+    logit,
+    ols,
+)
 from dpols.errors import ModelFileError
 from dpols.report.basis import digest_of
 from dpols.storage.model_file import write_model
@@ -229,6 +238,58 @@ def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     assert problems(verify_file(path)) == []
     content = json.loads(path.read_text())["content"]
     change(content["feature_map"]["columns"])
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["columns and ranges"]
+
+
+def with_a_function(table):
+    bounds = Bounds(features={"age": (0, 1)}, target=(0.5, 4))
+    return ols("log(pay) ~ age", table, epsilon=1.0, delta=1e-6, bounds=bounds)
+
+
+def of_labels(table):
+    bounds = Bounds(features={"age": (0, 1)})
+    return logit("late ~ age", table, epsilon=1.0, delta=1e-6, bounds=bounds, classes=("no", "yes"))
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    ("fit", "change"),
+    [
+        (with_a_function, lambda content: content["feature_map"].update(target_transform=[])),
+        (with_a_function, lambda content: content["feature_map"].update(target_name="income")),
+        (with_a_function, lambda content: content.update(family="poisson")),
+        (of_labels, lambda content: content.update(classes=["yes", "no"])),
+        (of_labels, lambda content: content.update(family="poisson")),
+    ],
+    ids=["without its function", "another target", "another family", "swapped labels", "counts for labels"],
+)
+def test_what_a_model_predicts_is_what_its_report_says(fit, change, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    age = np.linspace(0, 1, 3000)
+    fit(pd.DataFrame({"age": age, "pay": np.exp(age), "late": np.where(age > 0.5, "yes", "no")})).save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    change(content)
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["what is predicted"]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.update(feature_names=["weight"]),
+        lambda content: content["feature_map"].update(formula="log(pay) ~ weight"),
+    ],
+    ids=["names of raw columns", "formula"],
+)
+def test_the_formula_of_a_model_is_that_of_its_report(change, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    age = np.linspace(0, 1, 3000)
+    with_a_function(pd.DataFrame({"age": age, "pay": np.exp(age)})).save(path)
+    content = json.loads(path.read_text())["content"]
+    change(content)
     write_model(path, content)
     assert problems(verify_file(path)) == ["columns and ranges"]
 
