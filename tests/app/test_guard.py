@@ -2,13 +2,15 @@
 
 import re
 import socket
+import stat
+from threading import Event
 
 import pytest
 from app_visits import ADDRESS, PORT, TOKEN, Visitor
 from starlette.testclient import TestClient
 
 from dpols.app.guard import LONGEST_FORM
-from dpols.app.server import HOST, _listening
+from dpols.app.server import HOST, _link_page, _listening, _started
 from dpols.app.site import application
 
 pytestmark = pytest.mark.extras
@@ -43,6 +45,28 @@ def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(stra
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert stranger.get("/").status_code == 200
+
+
+def test_the_page_that_opens_the_app_leads_in_and_no_other_user_reads_it(stranger, tmp_path):
+    address = f"{ADDRESS}/?token={TOKEN}"
+    with _link_page(tmp_path / "projects", address) as page:
+        assert TOKEN not in str(page)
+        assert stat.S_IMODE(page.stat().st_mode) == 0o600
+        assert f"url={address}" in page.read_text()
+    assert not page.exists()
+    # A cookie that other sites do not get is not sent after a redirect either, where the first page is another one.
+    answer = stranger.get(f"/?token={TOKEN}", headers={"sec-fetch-site": "cross-site"}, follow_redirects=False)
+    assert answer.status_code == 200
+    assert 'content="0;url=/"' in answer.text
+    assert stranger.get("/", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_the_browser_is_started_without_the_token(monkeypatch, tmp_path):
+    opened, done = [], Event()
+    monkeypatch.setattr("webbrowser.open", lambda address: (opened.append(address), done.set()))
+    _started(f"{ADDRESS}/?token={TOKEN}", tmp_path, tmp_path / "open.html", lambda _: None)
+    assert done.wait(10)
+    assert opened == [(tmp_path / "open.html").as_uri()]
 
 
 @pytest.mark.parametrize("path", ["//evil.example/", "//evil.example/p"])

@@ -7,12 +7,13 @@
 """
 
 import hmac
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LONGEST_FORM = 2 << 20  # bytes, of all that is sent but tables
@@ -60,10 +61,10 @@ class Guard:
             return PlainTextResponse("This host name is not that of the app. Use 127.0.0.1.", 400)
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
         if given and scope["method"] == "GET" and self._is_token(given[0]):
-            return self._let_in(scope["path"])
+            return self._let_in(scope["path"], by_link=_from_here(headers))
         if not self._is_token(_cookie(headers.get("cookie", ""), self.cookie)):
             return PlainTextResponse(_ASK, 403)
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        if not _from_here(headers):
             return PlainTextResponse("This request comes from another site, so it was refused.", 403)
         if scope["method"] not in ("GET", "HEAD"):
             if headers.get("origin") != f"http://{host}":
@@ -76,11 +77,26 @@ class Guard:
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
-    def _let_in(self, path: str) -> Response:
-        """Put the token into a cookie, and go on without it in the address, where others could read it."""
-        answer = RedirectResponse(path if path.startswith("/") and not path.startswith("//") else "/", 303)
+    def _let_in(self, path: str, *, by_link: bool) -> Response:
+        """Put the token into a cookie, and go on without it in the address, where others could read it.
+
+        Who comes from another page, such as the file that opens the app, goes on from a page of the app: a browser
+        would not send the cookie after a redirect.
+        """
+        path = path if path.startswith("/") and not path.startswith("//") else "/"
+        answer = RedirectResponse(path, 303) if by_link else HTMLResponse(leading_to(quote(path)))
         answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
         return answer
+
+
+def leading_to(address: str) -> str:
+    """Return a page that leads to an address at once."""
+    return f'<!doctype html><title>dpols</title><meta http-equiv="refresh" content="0;url={escape(address)}">\n'
+
+
+def _from_here(headers: Headers) -> bool:
+    """Return whether a request comes from a page of the app, or from no page."""
+    return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
 
 def _is_short(length: str | None) -> bool:

@@ -44,9 +44,10 @@ def serve(
             server_header=False,
             lifespan="off",
         )
-        server = _server_class(uvicorn)(config, on_start=lambda: _started(address, folder, browser, say))
-        with contextlib.suppress(KeyboardInterrupt):
-            server.run(sockets=[listener])
+        with _link_page(folder, address) if browser else contextlib.nullcontext() as page:
+            server = _server_class(uvicorn)(config, on_start=lambda: _started(address, folder, page, say))
+            with contextlib.suppress(KeyboardInterrupt):
+                server.run(sockets=[listener])
         if site.runner.reap():
             say("A fit is running, and is waited for, since it is paid for.")
             site.runner.wait()
@@ -67,11 +68,29 @@ def _server_class(uvicorn: Any) -> Any:
     return Announced
 
 
-def _started(address: str, folder: Path, browser: bool, say: Callable[[str], None]) -> None:
+def _started(address: str, folder: Path, page: Path | None, say: Callable[[str], None]) -> None:
     say(f"dpols app: {address}\nProjects are in {folder}. Ctrl-C ends it.")
     Thread(target=_load, daemon=True).start()
-    if browser:
-        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    if page is not None:
+        Thread(target=webbrowser.open, args=(page.absolute().as_uri(),), daemon=True).start()
+
+
+@contextlib.contextmanager
+def _link_page(folder: Path, address: str) -> Iterator[Path]:
+    """Write a page, for this user only, that leads to an address: programs are started where all users see with what.
+
+    It lies beside the projects, since some browsers may not read folders for temporary files.
+    """
+    from .guard import leading_to
+
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix="open-", suffix=".html")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(leading_to(address))
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _load() -> None:
