@@ -58,6 +58,7 @@ ALLOWED: dict[str, set[str]] = {
         "privacy",
         "randomness",
         "report",
+        "seen_text",
         "storage",
     },
     "planning": {

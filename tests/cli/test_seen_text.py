@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateLinearRegression, summary_col
 from dpols.cli import exit_after
 from dpols.errors import DpolsError
 from dpols.privacy import GaussianRelease
@@ -99,3 +99,30 @@ def test_the_name_of_a_column_adds_no_line_to_a_report_in_text():
     report = PrivateLinearRegression(1.0, 1e-6, feature_map=made, method="adassp").fit(X, X[:, 0]).privacy_report_
     assert sum(line.startswith("Spent") for line in report.to_text().splitlines()) == 1
     assert clean(report.to_text())
+
+
+def of_odd_names():
+    """A fit with names that would take a warning off a terminal, and a line of their own."""
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(50_000, 2))
+    names = [f"{ODD}\x1b[3A\x1b[2K", "x\nBudget  epsilon 0"]
+    bounds = {name: NumericColumn(-1, 1) for name in names}
+    model = PrivateLinearRegression(5.0, 1e-6, feature_map=FeatureMap(bounds, target=(-1, 1)), inference=True)
+    return model.fit(rows, rows @ [0.3, 0.2])
+
+
+def test_names_of_columns_can_steer_no_terminal_from_python():
+    model = of_odd_names()
+    first, second = model.feature_map_.names
+    shown = {
+        "summary": str(model.summary()),
+        "LaTeX": model.summary().as_latex(),
+        "summaries": str(summary_col([model, model])),
+        "LaTeX of summaries": summary_col([model, model]).as_latex(),
+        "t test": str(model.t_test(np.eye(3)[:2])),
+        "Wald test": str(model.wald_test(np.eye(3)[:2])),
+        "Markdown": model.privacy_report_.to_markdown(),
+    }
+    assert not [what for what, text in shown.items() if not clean(text)]
+    assert not [what for what, text in shown.items() if "\nBudget  epsilon 0" in text]
+    assert first.startswith(ODD)
+    assert second.startswith("x\n")

@@ -20,6 +20,7 @@ from ..linalg import root_of
 from ..pages.parts import Section, notebook_part
 from ..pages.parts import Table as Rows
 from ..randomness import standard_normal, streams
+from ..seen_text import visible
 from .intervals import Inference, Target, checked_alpha
 from .restrictions import Restrictions
 from .tables import HIDDEN_WORDS, Table, as_lines, frame_of, number
@@ -141,7 +142,7 @@ class WaldTest:
         return self.statistic if self.distribution == "F" else self.statistic / self.df_num
 
     def __repr__(self) -> str:
-        tested = f"Tested together: {', '.join(self.texts)}"
+        tested = visible(f"Tested together: {', '.join(self.texts)}")
         if self.hidden is not None:
             return f"{tested}\n{HIDDEN_WORDS}: {self.hidden}."
         free = f"{self.df_num}, {self.df_denom:.6g}" if self.distribution == "F" else f"{self.df_num}"

@@ -3,6 +3,8 @@ r"""Tables in LaTeX, with the rules of the package booktabs. Names are text: not
 import re
 from collections.abc import Sequence
 
+from ..seen_text import visible
+
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -38,7 +40,7 @@ def escaped(text: str) -> str:
     >>> escaped("a_b & 50%")
     'a\\\\_b \\\\& 50\\\\%'
     """
-    plain = "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
+    plain = "".join(_SPECIAL.get(sign, sign) for sign in visible(" ".join(text.split())))
     return f"{{}}{plain}" if plain[:1] in ("[", "*") else plain  # after a line's end these are an argument of it
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..algorithms import algorithm
 from ..report import PrivacyReport
 from ..report.outcome import CUT_AT_FOUND_BOUNDS
+from ..seen_text import visible
 from .from_releases import SQUARES, TAIL
 from .hypotheses import TINY, WaldTest, overall_test
 from .intervals import Inference, Target, checked_alpha, on_powers
@@ -96,14 +97,14 @@ class Summary:
         """Return text of at most 80 columns."""
         lines = [self.title.center(WIDTH).rstrip(), "=" * WIDTH]
         if self.warning is not None:
-            lines += textwrap.wrap(self.warning, WIDTH)
+            lines += textwrap.wrap(visible(self.warning), WIDTH)
         wide = max(len(name) for name, _ in self.facts) + 2
         for name, fact in self.facts:
-            lines += textwrap.wrap(fact, WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
+            lines += textwrap.wrap(visible(fact), WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
         lines += ["-" * WIDTH, _line("", self.columns), "-" * WIDTH]
         room = WIDTH - sum(WIDTHS)
         for row in self.rows:
-            name, *cells = row.cells()
+            name, *cells = map(visible, row.cells())
             if len(name) >= room:  # on lines of its own: cut names could not be told apart
                 lines += textwrap.wrap(name, WIDTH)
                 name = ""
@@ -112,14 +113,14 @@ class Summary:
             lines += ["-" * WIDTH, *self._text_of_ratios()]
         lines.append("=" * WIDTH)
         for note in self.notes:
-            lines += textwrap.wrap(note, WIDTH)
+            lines += textwrap.wrap(visible(note), WIDTH)
         return "\n".join(lines)
 
     def _text_of_ratios(self) -> list[str]:
         room = WIDTH - sum(WIDTHS)
         lines = [_line("", self.ratio_columns, RATIO_WIDTHS)]
         for row in self.ratios:
-            name, *cells = row.cells()
+            name, *cells = map(visible, row.cells())
             if len(name) >= room:
                 lines += textwrap.wrap(name, WIDTH)
                 name = ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ParameterError, required
+from ..seen_text import visible
 from .inferring import Inferring
 from .intervals import Target
 from .latex import latex_table
@@ -41,7 +42,7 @@ class SummaryCol:
         """Return text of at most 80 columns; more than four fits stand in several tables below each other."""
         size = (WIDTH - _NAME) // _MODEL
         parts = [self._text_of(slice(start, start + size)) for start in range(0, len(self.models), size)]
-        words = [line for text in (*self.warnings, *self.notes) for line in textwrap.wrap(text, WIDTH)]
+        words = [line for text in (*self.warnings, *self.notes) for line in textwrap.wrap(visible(text), WIDTH)]
         return "\n".join([TITLE.center(WIDTH).rstrip(), *(line for part in parts for line in part), *words])
 
     def _text_of(self, chosen: slice) -> list[str]:
@@ -184,7 +185,8 @@ def _two_lines(cell: Cell) -> Cell:
 
 def _text_row(name: str, texts: Sequence[str]) -> list[str]:
     """Return a name and texts under their headings; what is too long continues below."""
-    columns = [textwrap.wrap(name, _NAME - 1) or [""], *(textwrap.wrap(text, _MODEL - 1) or [""] for text in texts)]
+    widths = (_NAME - 1, *(_MODEL - 1 for _ in texts))
+    columns = [textwrap.wrap(visible(text), wide) or [""] for text, wide in zip((name, *texts), widths, strict=True)]
     height = max(map(len, columns))
     padded = [[*column, *[""] * (height - len(column))] for column in columns]
     rows = zip(*padded, strict=True)

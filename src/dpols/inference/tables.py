@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..report.text import aligned
+from ..seen_text import visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -61,7 +62,7 @@ class Table:
     def __repr__(self) -> str:
         values = self.values[:, None] if self.columns is None else self.values
         rows = [("", *(self.columns or ("",)))]
-        rows += [(str(name), *map(number, row)) for name, row in zip(self.index, values.tolist(), strict=True)]
+        rows += [(visible(str(name)), *map(number, row)) for name, row in zip(self.index, values.tolist(), strict=True)]
         return "\n".join(line.rstrip() for line in aligned([(*row, "") for row in rows], right=range(1, len(rows[0]))))
 
 
@@ -86,7 +87,7 @@ def as_lines(title: str, heads: Sequence[str], names: Sequence[str], numbers: Ar
     room = WIDTH - _NUMBER * len(heads)
     lines = [title.center(WIDTH).rstrip(), "=" * WIDTH, " " * room + "".join(f"{head:>{_NUMBER}}" for head in heads)]
     lines.append("-" * WIDTH)
-    for name, row in zip(names, numbers.tolist(), strict=True):
+    for name, row in zip(map(visible, names), numbers.tolist(), strict=True):
         cells = [number(value) for value in row]
         shown = "".join(f"{cell:>{_NUMBER}}" for cell in cells) if all(cells) else f"  {HIDDEN_WORDS}"
         if len(name) >= room:  # on lines of its own: cut names could not be told apart

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from ..pages.parts import Bars, Bullets, Chances, Code, Scatter, Shares, Table
+from ..seen_text import visible
 from .content import sections, summary, title_of, verdict
 
 
@@ -46,4 +47,4 @@ def _table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
 
 def _escaped(text: str) -> str:
     """Return text on one line in which nothing is markup."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", visible(" ".join(text.split())))
