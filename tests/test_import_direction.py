@@ -153,7 +153,15 @@ ALLOWED: dict[str, set[str]] = {
         "side_releases",
         "storage",
     },
-    "formula": {"data", "errors", "estimators", "feature_map", "generalised_estimators", "private_regression"},
+    "formula": {
+        "data",
+        "errors",
+        "estimators",
+        "feature_map",
+        "generalised_estimators",
+        "private_regression",
+        "side_releases",
+    },
     "private_search": {
         "data",
         "errors",

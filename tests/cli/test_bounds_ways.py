@@ -129,6 +129,12 @@ def test_bounds_from_the_data_are_called_unsafe_in_the_first_line(fit):
     assert done.out.lstrip().startswith("NOT PRIVATE: the bounds were read from the data")
 
 
+def test_a_formula_needs_no_file_of_bounds_where_ranges_are_paid_for(dpols, tmp_path, fit):
+    done = fit("--paid-bounds", 0.1, "--formula", "cost ~ income + flag", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["bounds_origin"] == "paid"
+
+
 def test_units_are_protected(fit):
     done = fit("--paid-bounds", 0.1, "--unit", "patient", "--max-rows-per-unit", 3, "--count-clipped", "--json")
     assert done.code == 0, done.err
@@ -152,7 +158,8 @@ def test_units_are_protected(fit):
         (["--paid-bounds", 0.1, "--unit", "patient"], "--max-rows-per-unit is missing"),
         (["--bounds", "meta.csv", "--unit", "who", "--max-rows-per-unit", 2], "--unit 'who' is not a column"),
         (["--paid-bounds", 0.1, "--max-rows-per-unit", 2], "--max-rows-per-unit goes with --unit"),
-        (["--paid-bounds", 0.1, "--formula", "cost ~ income"], "--formula needs a --bounds file"),
+        (["--unsafe-bounds-from-data", "--formula", "cost ~ income"], "--formula needs a --bounds file"),
+        (["--paid-bounds", 0.1, "--formula", "cost ~ log(income)"], "declare a low above 0"),
         (["--paid-bounds", 0.1], "patient"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",

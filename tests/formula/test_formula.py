@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression, ols, read
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression, ols, read
 from dpols.errors import BoundsError, DpolsError, ParameterError
 from dpols.formula import translated
 
@@ -249,6 +249,27 @@ def test_bounds_must_have_names():
     for bounds in (Bounds(features=[(0, 1)], target=(0, 1)), Bounds(x_norm=1.0, y_abs=1.0), None, {"a": (0, 1)}):
         with pytest.raises(BoundsError, match="by column name"):
             translated("y ~ a", bounds)
+
+
+@pytest.mark.parametrize("limits", [None, {"a": None, "h": (-100, 100)}], ids=["nothing known", "some limits"])
+def test_ranges_of_a_formula_are_found_privately_where_they_are_not_known(limits):
+    formula = "y ~ a + h + I(a**2) + C(r, levels=['x', 'y', 'z'])"
+    asked = {"epsilon": 20, "delta": 1e-6, "random_state": 0}
+    paid = ols(formula, rows(5000), bounds=PaidBounds(features=limits), **asked)
+    known = ols(formula, rows(5000), bounds=BOUNDS, **asked)
+    shown = paid.privacy_report_
+    assert shown.bounds_origin == "paid"
+    assert "counts of values by magnitude" in {line.what for line in shown.lines}
+    assert not any("the bounds and" in line for line in shown.assumed_public)
+    frame = rows(5000).drop(columns="y")
+    assert np.corrcoef(paid.predict(frame), known.predict(frame))[0, 1] > 0.99
+
+
+def test_a_formula_has_use_only_for_paid_bounds_by_name():
+    with pytest.raises(BoundsError, match="by column name"):
+        ols("y ~ a", rows(100), epsilon=1, delta=1e-6, bounds=PaidBounds(features=[(0, 10)]))
+    with pytest.raises(BoundsError, match="declare a low above 0"):
+        ols("y ~ log(a)", rows(100), epsilon=1, delta=1e-6, bounds=PaidBounds())
 
 
 def test_one_call_fits_and_the_model_predicts_raw_rows(tmp_path):

@@ -53,6 +53,22 @@ def test_without_noise_the_quantile_is_found():
     assert noise < 1e-6
 
 
+def test_noise_far_beyond_all_values_is_taken_for_no_tail():
+    worst = 0.0
+    for seed in range(1500):  # a tail of 78 values, as large as three standard deviations of the noise
+        rng = np.random.default_rng(seed)
+        values = rng.normal(1000.0, 5.0, 19_500)
+        low, high = found(values, 25.0, rng)
+        worst = max(worst, -low, high)
+    assert worst < 2100.0
+
+
+def test_a_few_percent_far_beyond_all_others_are_kept():
+    rng = np.random.default_rng(3)
+    values = np.concatenate((rng.normal(1000.0, 5.0, 9_500), rng.normal(1e6, 1e4, 500)))
+    assert found(values, 25.0, rng)[1] > 9e5
+
+
 def test_no_bound_has_a_sign_that_no_values_have():
     rng = np.random.default_rng(1)
     low, high = found(rng.exponential(1.0, 6000), 40.0, rng)

@@ -57,8 +57,10 @@ def declared_table(
         reader = read_declared if family == "binomial" else read_feature_map  # a yes/no target needs no range
         declared = None if ways.file is None else reader(ways.file, target)
     else:
-        if ways.file is None:
-            raise ParameterError("--formula needs a --bounds file, whose ranges and categories it refers to.")
+        if ways.file is None and ways.share is None:
+            raise ParameterError(
+                "--formula needs a --bounds file, whose ranges and categories it refers to, or --paid-bounds 0.1."
+            )
         target, declared, fit_intercept = by_formula(formula, ways.file, target, fit_intercept, family)
     if target is None:
         raise ParameterError("--target is missing: name the column to predict, or give a --formula.")
@@ -101,15 +103,20 @@ def _bounds(
 
 
 def by_formula(
-    formula: str, bounds: Path, target: str | None, fit_intercept: bool, family: str = "gaussian"
+    formula: str, bounds: Path | None, target: str | None, fit_intercept: bool, family: str = "gaussian"
 ) -> "tuple[str, FeatureMap, bool]":
-    """Return target, features and whether to fit an intercept, as a formula says; what clashes is refused."""
-    from ..formula import target_of, translated, with_outcome
+    """Return target, features and whether to fit an intercept, as a formula says; what clashes is refused.
+
+    Without a file of bounds, all ranges are as wide as bounds that are paid for may be.
+    """
+    from ..formula import outer_limits, target_of, translated, with_outcome
+    from ..side_releases.paid_bounds import PaidBounds
 
     named = target_of(formula)
     if target not in (None, named):
         raise ParameterError(f"--target {target!r} is not that of the formula, {named!r}; leave out --target.")
-    made = translated(formula, with_outcome(family, formula, read_declared(bounds, named)))
+    declared = outer_limits(family, formula, PaidBounds()) if bounds is None else read_declared(bounds, named)
+    made = translated(formula, with_outcome(family, formula, declared))
     if made.fit_intercept and not fit_intercept:
         raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")
     return made.target, made.feature_map, made.fit_intercept

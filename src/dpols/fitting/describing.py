@@ -12,7 +12,7 @@ from ..algorithms import MOVED, Evidence, names_of
 from ..algorithms.closing_inference import InferencePlan
 from ..algorithms.generalised_path import response_of
 from ..data import Bounds, RowMap
-from ..data.bounds import ranges_of
+from ..data.bounds import Origin, ranges_of
 from ..data.source import Array
 from ..families import FamilyName
 from ..feature_map import FeatureMap
@@ -117,10 +117,18 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     )
 
 
+_PUBLIC_PARAMETERS: Mapping[Origin, str] = {
+    "declared": "the bounds and every parameter of the estimator",
+    "reference": "the table that the bounds come from, and every parameter of the estimator",
+    "paid": "outer limits of the bounds, where they were given, and every parameter of the estimator",
+    "data": "every parameter of the estimator; the bounds are not public",
+}
+
+
 def _assumed_public(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
     return (
         f"{'' if prepared.public_rows is None else 'the number of rows and '}the column names",
-        "the bounds and every parameter of the estimator",
+        _PUBLIC_PARAMETERS[prepared.request.origin_of(outcome.bounds)],
         *(() if outcome.row_map.max_weight is None else (WEIGHTS_ARE_PUBLIC,)),
         *(() if outcome.row_map.exposure is None else (EXPOSURE_IS_PUBLIC,)),
         *prepared.request.assumed_public,

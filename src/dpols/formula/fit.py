@@ -1,6 +1,7 @@
 """A private regression by a formula, in one call."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
 from typing import Any, TypeVar
@@ -8,12 +9,13 @@ from typing import Any, TypeVar
 from ..data import Bounds, read
 from ..data.kinds import is_source, is_table
 from ..data.opening import column_names
-from ..errors import ParameterError
+from ..errors import BoundsError, ParameterError
 from ..estimators import PrivateLinearRegression
 from ..feature_map import FeatureMap
 from ..generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
 from ..private_regression import PrivateRegression, Progress
-from .translation import left_side, translated
+from ..side_releases.paid_bounds import PaidBounds
+from .translation import left_side, names_of, translated
 
 Model = TypeVar("Model", bound=PrivateRegression)
 
@@ -24,7 +26,7 @@ def ols(
     *,
     epsilon: float | None = None,
     delta: float | str | None = None,
-    bounds: Bounds | FeatureMap | None = None,
+    bounds: Bounds | FeatureMap | PaidBounds | None = None,
     sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
@@ -40,11 +42,12 @@ def ols(
         A pandas, polars or pyarrow table, the path of a file or a folder, or what ``dpols.read`` returns.
     epsilon, delta : float
         The privacy budget; delta may be a rule such as ``"1/n^2"``.
-    bounds : Bounds or FeatureMap
+    bounds : Bounds, FeatureMap or PaidBounds
         The public ranges of the columns, by name, and of the target; those of powers and products follow. Of a feature
         map, which can also declare levels and what stands for empty cells, the columns and the target are used. A
         target that has a range among the features, under its own name, has that one, so that bounds do for formulas
         with different targets; ``target`` is that of others, or only of the ``target_name`` of a feature map.
+        ``PaidBounds()`` finds all ranges that are not known privately, within outer limits where these are given.
     sample_weight : str or array, optional
         The column of weights, or a weight for each row; it goes with ``max_weight``, the largest one, which is public.
     progress : bool or callable, optional
@@ -72,7 +75,7 @@ def logit(
     *,
     epsilon: float | None = None,
     delta: float | str | None = None,
-    bounds: Bounds | FeatureMap | None = None,
+    bounds: Bounds | FeatureMap | PaidBounds | None = None,
     sample_weight: Any = None,
     progress: Progress = None,
     **parameters: Any,
@@ -101,7 +104,7 @@ def poisson(
     *,
     epsilon: float | None = None,
     delta: float | str | None = None,
-    bounds: Bounds | FeatureMap | None = None,
+    bounds: Bounds | FeatureMap | PaidBounds | None = None,
     sample_weight: Any = None,
     exposure: Any = None,
     progress: Progress = None,
@@ -131,7 +134,7 @@ def _fitted(
     data: Any,
     epsilon: float | None,
     delta: float | str | None,
-    bounds: Bounds | FeatureMap | None,
+    bounds: Bounds | FeatureMap | PaidBounds | None,
     sample_weight: Any,
     progress: Progress,
     parameters: dict[str, Any],
@@ -146,12 +149,12 @@ def _fitted(
             f"{missing[0]} is for linear models; {estimator.__name__} has none. Leave it out, or fit with dpols.ols."
         )
     known = column_names(data) if is_table(data) else ()
-    made = translated(formula, with_outcome(estimator.family, formula, bounds), known)
-    x_norm = bounds.x_norm if isinstance(bounds, Bounds) else None
+    declared = outer_limits(estimator.family, formula, bounds) if isinstance(bounds, PaidBounds) else bounds
+    made = translated(formula, with_outcome(estimator.family, formula, declared), known)
     model = estimator(
         epsilon,
         delta,
-        None if x_norm is None else Bounds(x_norm=x_norm),
+        _beside_map(bounds),
         feature_map=made.feature_map,
         fit_intercept=made.fit_intercept,
         **parameters,
@@ -164,6 +167,25 @@ def _fitted(
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
     return model.fit(data, sample_weight=sample_weight, progress=progress, **more)
+
+
+def outer_limits(family: str, formula: str, paid: PaidBounds) -> Bounds:
+    """Return the ranges within which bounds are found privately: as declared, and wide where nothing is known."""
+    wide = (-paid.largest, paid.largest)
+    if paid.features is not None and not isinstance(paid.features, Mapping):
+        raise BoundsError("PaidBounds needs limits by column name for a formula: features={'age': (0, 150), ...}.")
+    known = {} if paid.features is None else paid.features
+    names = names_of(formula) if paid.features is None else set(known)
+    target = paid.target or (0.0 if family == "poisson" else wide[0], wide[1])
+    return Bounds(features={name: known.get(name) or wide for name in sorted(names)}, target=target)
+
+
+def _beside_map(bounds: Any) -> Bounds | PaidBounds | None:
+    """Return what a feature map does not hold: a limit of the norm, or how ranges are found within its own."""
+    if isinstance(bounds, PaidBounds):
+        return replace(bounds, features=None, target=None)
+    x_norm = bounds.x_norm if isinstance(bounds, Bounds) else None
+    return None if x_norm is None else Bounds(x_norm=x_norm)
 
 
 def with_outcome(family: str, formula: str, bounds: Any) -> Any:

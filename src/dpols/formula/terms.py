@@ -75,6 +75,14 @@ def calls_of(tree: Any) -> Iterable[Call]:
         yield from calls_of(inner)
 
 
+def names_in(tree: Any) -> Iterable[str]:
+    """Yield every name in a tree, or in a tuple of trees, that may be a column's."""
+    if isinstance(tree, Name):
+        yield tree.name
+    for inner in tree if isinstance(tree, tuple) else getattr(tree, "__dict__", {}).values():
+        yield from names_in(inner)
+
+
 def terms_and_intercept(node: Node, columns: Columns) -> tuple[list[Term], bool]:
     """Return the terms of a formula's right side, those of fewer factors first, and whether there is an intercept."""
     _count(node)

@@ -14,7 +14,7 @@ from ..feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
 from ..feature_map.transforms import Transform, label_of
 from .functions import Chain, chain_of
 from .syntax import Node, Sides, parsed
-from .terms import Term, calls_of, coded, levels_of, require_few, terms_and_intercept
+from .terms import Term, calls_of, coded, levels_of, names_in, require_few, terms_and_intercept
 
 Column = NumericColumn | CategoricalColumn
 
@@ -37,6 +37,8 @@ def translated(formula: str, declared: "Bounds | FeatureMap", table: Collection[
     """
     sides = parsed(formula)
     target, transform = _target(sides)
+    if target in set(names_in(sides.right)):
+        raise ParameterError(f"the formula has {target!r} on both sides of ~.")
     columns = _columns(declared)
     _require_column(target, table)
     target_range = _target_range(declared, columns, target)
@@ -55,8 +57,6 @@ def translated(formula: str, declared: "Bounds | FeatureMap", table: Collection[
                 f"column {name!r} of the formula has no public range{_instead(name, columns)}; add it to the bounds, "
                 f"or write C({name}, levels=[...]) with its public levels."
             )
-    if target in used:
-        raise ParameterError(f"the formula has {target!r} on both sides of ~.")
     if not products:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
     kept = {name: column for name, column in columns.items() if name in used}
@@ -86,6 +86,11 @@ def target_of(formula: str) -> str:
 def left_side(formula: str) -> Chain:
     """Return the name of the column on the left of ``~``, and the functions that it stands in."""
     return _target(parsed(formula))
+
+
+def names_of(formula: str) -> set[str]:
+    """Return the names in a formula, among them all columns on the right of ``~``."""
+    return set(names_in(parsed(formula).right))
 
 
 def _target(sides: Sides) -> Chain:
@@ -133,9 +138,13 @@ def _columns(declared: Any) -> dict[str, Column]:
         return dict(declared.columns)
     if isinstance(declared, Bounds) and isinstance(declared.features, Mapping):
         return {name: NumericColumn(low, high) for name, (low, high) in declared.features.items()}
+    given = "no bounds" if declared is None else f"bounds of type {type(declared).__name__}"
+    if isinstance(declared, Bounds):
+        given = "bounds without names of columns"
     raise BoundsError(
-        "a formula needs bounds by column name: pass bounds=dpols.Bounds(features={'age': (18, 90), ...}, target=...), "
-        "or a feature map whose columns are declared."
+        f"a formula needs bounds by column name, and was given {given}: pass bounds=dpols.Bounds(features={{'age': "
+        "(18, 90), ...}, target=...), or a feature map whose columns are declared, or bounds=dpols.PaidBounds() where "
+        "ranges are not known."
     )
 
 

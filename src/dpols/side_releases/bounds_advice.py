@@ -64,7 +64,7 @@ def advice_on_paid(clipped: Sequence[ClippedShare]) -> tuple[str, ...]:
         for c in surely
     ]
     if perhaps:
-        worst = max(c.share + c.noise for c in perhaps)
+        worst = min(max(c.share + c.noise for c in perhaps), 1.0)
         said.append(
             f"the noise hides how many values the paid bounds of {', '.join(repr(c.name) for c in perhaps)} clip: it "
             f"may be {worst:.0%}. Use more rows, a larger epsilon or share, fewer columns, or bounds that are public."

@@ -44,7 +44,7 @@ TargetIs = Literal["a number", "a count", "known"]  # a count starts at zero; wh
 _SMALLEST, _LARGEST = 1e-40, 1e40
 _RATIO = 2.0  # of neighbouring edges in the first pass
 _NORM_BINS = 64
-_RESOLUTION_IN_LIMITS = 2.0**-20  # of the width of declared limits: what is taken for zero
+_RESOLUTION_IN_LIMITS = 2.0**-20  # of the width of declared limits: what is taken for zero, if it is below `resolution`
 _PARTS = (0.45, 0.45, 0.1)  # of the share: magnitudes, limits, norms
 PASSES = ("counts of values by magnitude", "counts of values by quantile", "counts of norms of rows")
 _TAIL = 0.4  # on either side, of what need not be kept: tails are as likely a bit larger as smaller
@@ -67,7 +67,7 @@ class PaidBounds:
     keep : float, default=0.99
         Share of a column's values, of those that are not zero, that should lie within its bounds; others are clipped.
     resolution : float, default=1e-3
-        For columns without limits: values closer to zero than this are taken for zero.
+        Values closer to zero than this are taken for zero, or than a millionth of the limits where that is less.
     largest : float, default=1e9
         For columns without limits: values beyond this are clipped to it.
     norm : bool, default=True
@@ -214,9 +214,9 @@ def _norm(
 
 
 def _magnitudes(limits: Limits, resolution: float, largest: float) -> Array:
-    """Return rising edges: powers of four times a resolution, of either sign, within the limits."""
+    """Return rising edges: powers of two times a resolution, of either sign, within the limits."""
     low, high = limits or (-largest, largest)
-    step = (high - low) * _RESOLUTION_IN_LIMITS if limits else resolution
+    step = min((high - low) * _RESOLUTION_IN_LIMITS, resolution) if limits else resolution
     steps = np.arange(math.ceil(math.log(max(-low, high, step) / step, _RATIO)) + 1)
     powers = step * _RATIO**steps
     edges = np.concatenate((-powers[::-1], powers))

@@ -11,13 +11,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.bounds import Interval
 from ..data.source import Array
 
 _INNER = 32  # edges among the values themselves
 _BEYOND = 3  # edges beyond them, on either side
-_STANDS_OUT = 2.5  # standard deviations of noise by which a count stands out; one too many does little harm
+_STANDS_OUT = 2.5  # standard deviations of noise by which a count stands out beside others that do
+_ALONE = 4.5  # the same of a count far from all others, since there are hundreds of counts
+_FAR = 3.0  # how many times as far from the middle as all that is seen a count may reach
 _SEEN = 3.0  # standard deviations of noise from which on a tail is seen
 _NO_SIGN = 2.0  # standard deviations of noise that all values of a sign must exceed, for there to be any
 _POWERS = (0.3, 1.5)  # limits of 1/k: tails that thin out faster or slower than that are taken for noise
@@ -45,7 +48,7 @@ class Counts:
 
 def finer_edges(counts: Counts) -> Array:
     """Return edges for a second look: evenly many values between most of them, and some beyond; the ends stay."""
-    edges, seen = counts.edges, np.where(counts.values > _STANDS_OUT * counts.noise, counts.values, 0.0)
+    edges, seen = counts.edges, np.where(_standing_out(counts), counts.values, 0.0)
     if not seen.any():
         seen[int(np.argmax(counts.values))] = 1.0
     places = np.flatnonzero(seen)
@@ -56,8 +59,18 @@ def finer_edges(counts: Counts) -> Array:
     return np.unique(np.concatenate((edges[[0, -1]], inner, outer)))
 
 
+def _standing_out(counts: Counts) -> NDArray[np.bool_]:
+    """Return which counts stand out of the noise, alone or with a neighbour that does."""
+    likely = counts.values > _STANDS_OUT * counts.noise
+    beside = np.zeros_like(likely)
+    beside[1:] |= likely[:-1]
+    beside[:-1] |= likely[1:]
+    return (likely & beside) | (counts.values > _ALONE * counts.noise)
+
+
 def without_tails(counts: Counts, tail: float) -> Interval:
     """Return the range that leaves out about so many values on either side."""
+    counts = _without_far_noise(counts)
     middle = median(counts)
     low, high = -upper_end(counts.mirrored, -middle, tail), upper_end(counts, middle, tail)
     if low < 0.0 and not _is_there(counts.values[counts.edges[1:] <= 0.0], counts.noise):
@@ -66,6 +79,30 @@ def without_tails(counts: Counts, tail: float) -> Interval:
         high = 0.0
     low, high = max(low, float(counts.edges[0])), min(high, float(counts.edges[-1]))
     return (low, high) if low < high else (float(counts.edges[0]), float(counts.edges[-1]))
+
+
+def _without_far_noise(counts: Counts) -> Counts:
+    """Return the counts without those that reach far beyond all that is seen and may be noise alone.
+
+    A few values of noise there would be taken for a tail, and move the end of the range by orders of magnitude.
+    """
+    middle = median(counts)
+    above = _near(counts, middle)
+    below = _near(counts.mirrored, -middle)[::-1]
+    return Counts(counts.edges, np.where(above & below, counts.values, 0.0), counts.noise)
+
+
+def _near(counts: Counts, middle: float) -> NDArray[np.bool_]:
+    """Return which counts above the middle are near to what is seen, or surely no noise; all others count as near."""
+    near = np.ones(len(counts.values), dtype=bool)
+    reach = 0.0
+    for place, (value, end) in enumerate(zip(counts.values, counts.edges[1:] - middle, strict=True)):
+        if end <= 0.0:
+            continue
+        near[place] = not reach or end <= _FAR * reach or value > _ALONE * counts.noise
+        if not reach or (near[place] and value > _STANDS_OUT * counts.noise):
+            reach = end
+    return near
 
 
 def median(counts: Counts) -> float:
