@@ -168,7 +168,7 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
         try:
             return super()._fit(*rows, **more)
         except BadRowsError as error:
-            error.args = (f"{error} A label that classes={self.classes!r} does not list counts as missing, too.",)
+            error.args = (f"A label is not in classes={self.classes!r}, or else: {error}",)
             raise
 
     def predict_proba(self, X: Any) -> Array:

@@ -186,7 +186,7 @@ def test_what_cannot_be_weights_is_refused_before_anything_is_spent():
 def test_bad_weights_are_bad_rows(bad):
     X, y, weights = problem(300)
     weights[7] = bad
-    with pytest.raises(DataError, match="A negative weight counts as bad, too"):
+    with pytest.raises(DataError, match="or a negative weight, and bad_rows"):
         linear(1.0).fit(X, y, sample_weight=weights)
     found = linear(1.0, bad_rows="zero").fit(X, y, sample_weight=weights)
     weights[7] = 0.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression, ols, read
-from dpols.errors import BoundsError, DpolsError, ParameterError
+from dpols.errors import BoundsError, DataTypeError, DpolsError, ParameterError
 from dpols.formula import translated
 
 pandas = pytest.importorskip("pandas")
@@ -243,6 +243,20 @@ def test_what_is_misspelt_or_left_out_is_named_with_its_remedy():
             ols("pay ~ age", rows, **{name: value for name, value in asked.items() if name != left_out})
     with pytest.raises(BoundsError, match="a formula needs bounds by column name"):
         ols("pay ~ age", rows, epsilon=1.0, delta=1e-6)
+
+
+def test_words_of_other_libraries_are_named_with_those_of_this_one():
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "y": [1.0, 2.0]})
+    asked = {"epsilon": 1.0, "delta": 1e-6, "bounds": BOUNDS}
+    for name, remedy in (("cov_type", "options="), ("weights", "sample_weight="), ("colour", "its parameters are")):
+        with pytest.raises(ParameterError, match=f"{name} is no parameter.*{remedy}"):
+            ols("y ~ a", frame, **asked, **{name: "HC1"})
+    with pytest.raises(ParameterError, match=r"it has no option 'cov'; its options are .*'n_iterations'"):
+        ols("y ~ a", frame, **asked, options={"cov": "HC1"})
+    with pytest.raises(DataTypeError, match="X is a dict; pass a table"):
+        ols("y ~ a", {"a": [1.0, 2.0], "y": [1.0, 2.0]}, **asked)
+    declared = Bounds(features={"a": (1, 10)}, target=(1, 100))
+    assert translated("np.log(y) ~ numpy.sqrt(a)", declared).feature_map.names == ("sqrt(a)",)
 
 
 def test_bounds_must_have_names():

@@ -62,6 +62,8 @@ def refuse_one_shot(rows: Any) -> None:
         )
     if isinstance(rows, str | os.PathLike):
         raise DataTypeError("X is a path; open the file or the folder by dpols.read(path, target=...) and pass that.")
+    if isinstance(rows, dict):
+        raise DataTypeError("X is a dict; pass a table of its columns, such as pandas.DataFrame(X).")
     library = library_of(rows)
     names = {base.__name__ for base in type(rows).__mro__}
     if hasattr(rows, "__next__") or (library in _REMEDIES and names & _LAZY and not is_lazy_frame(rows)):

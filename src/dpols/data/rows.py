@@ -32,8 +32,8 @@ _SPAN_CELLS = 1 << 19
 _ROUNDED_CELLS = 1 << 27  # of rows that are kept rounded: half a gibibyte
 _BAD_TOO = {
     None: "",
-    "weight": " A negative weight counts as bad, too.",
-    "exposure": " An exposure of 0 or less counts as bad, too.",
+    "weight": ", or a negative weight",
+    "exposure": ", or an exposure of 0 or less",
 }
 
 
@@ -162,9 +162,9 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows, besid
         raise DataError("a pass read another number of rows than there were at first; the source must not change.")
     if bad_rows == "raise" and bad > 0:
         raise BadRowsError(
-            "Input contains NaN or infinity, and bad_rows='raise' refuses such rows. Say by missing=... of a feature "
-            "map or a bounds file what stands for an empty cell, or pass bad_rows='zero' to fit on complete rows only; "
-            f"values filled in from the data void the guarantee.{_BAD_TOO[beside]}"
+            f"Input contains NaN or infinity{_BAD_TOO[beside]}, and bad_rows='raise' refuses such rows. Say by "
+            "missing=... of a feature map or a bounds file what stands for an empty cell, or pass bad_rows='zero' to "
+            "fit on complete rows only; values filled in from the data void the guarantee."
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any
 
 from ..algorithms import Algorithm, StagedPlan, algorithm, has_intervals
@@ -156,6 +157,11 @@ def _arithmetic(request: Request, method: Algorithm, n_coordinates: int) -> Arit
     return "float"
 
 
+def _option_names(method: Algorithm) -> list[str]:
+    parameters = signature(method.plan_for).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
 def _options(request: Request, method: Algorithm) -> dict[str, Any]:
     """Return the method's options; standard errors are clustered where rows belong to units."""
     options = dict(request.options or {})
@@ -203,7 +209,10 @@ def _plan(
         )
         planned = joint_planned_epsilon(plan.method, plan.beside.releases, budget, relation=relation)
     except TypeError as error:
-        raise ParameterError(f"options={options!r} do not fit method {method.name!r}: {error}.") from None
+        said = str(error).replace("plan() got an unexpected keyword argument", "it has no option")
+        raise ParameterError(
+            f"options={options!r} do not fit method {method.name!r}: {said}; its options are {_option_names(method)}."
+        ) from None
     except OverflowError:
         raise CalibrationError(f"{budget} and options={options!r} lead beyond the range of doubles.") from None
     if not planned <= budget.epsilon * ROUNDING:

@@ -17,6 +17,12 @@ from ..private_regression import PrivateRegression, Progress
 from ..side_releases.paid_bounds import PaidBounds
 from .translation import left_side, names_of, translated
 
+_ELSEWHERE = {  # words of other libraries
+    "cov_type": "write inference=True, options={'cov_type': ...}",
+    "weights": "write sample_weight=..., max_weight=...",
+    "alpha": "the level is a parameter of conf_int(alpha=...)",
+    "offset": "a count has exposure=..., exposure_range=...",
+}
 Model = TypeVar("Model", bound=PrivateRegression)
 
 
@@ -143,11 +149,7 @@ def _fitted(
     clash = sorted({"feature_map", "fit_intercept"} & set(parameters))
     if clash:
         raise ParameterError(f"{clash[0]} follows from the formula; write 0 + ... for a fit without intercept.")
-    missing = sorted({"inference", "constraints", "method"} & (set(parameters) - set(signature(estimator).parameters)))
-    if missing:
-        raise ParameterError(
-            f"{missing[0]} is for linear models; {estimator.__name__} has none. Leave it out, or fit with dpols.ols."
-        )
+    _refuse_unknown(estimator, parameters)
     known = column_names(data) if is_table(data) else ()
     declared = outer_limits(estimator.family, formula, bounds) if isinstance(bounds, PaidBounds) else bounds
     made = translated(formula, with_outcome(estimator.family, formula, declared), known)
@@ -167,6 +169,21 @@ def _fitted(
     if data.target != made.target:
         raise ParameterError(f"the formula's target is {made.target!r}, but the data was opened for {data.target!r}.")
     return model.fit(data, sample_weight=sample_weight, progress=progress, **more)
+
+
+def _refuse_unknown(estimator: type[Model], parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that an estimator does not have, with those that are meant."""
+    known = [name for name in signature(estimator).parameters if name not in ("feature_map", "fit_intercept")]
+    for name in parameters:
+        if name in known:
+            continue
+        if name in _ELSEWHERE:
+            raise ParameterError(f"{name} is no parameter here; {_ELSEWHERE[name]}.")
+        if name in signature(PrivateLinearRegression).parameters:
+            raise ParameterError(
+                f"{name} is for linear models; {estimator.__name__} has none. Leave it out, or fit with dpols.ols."
+            )
+        raise ParameterError(f"{name} is no parameter of {estimator.__name__}; its parameters are {known}.")
 
 
 def outer_limits(family: str, formula: str, paid: PaidBounds) -> Bounds:

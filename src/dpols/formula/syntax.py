@@ -31,6 +31,7 @@ _TOKEN = re.compile(
     | (?P<end>\Z))""",
     re.VERBOSE,
 )
+_NUMPY = re.compile(r"^(?:np|numpy)\.")  # np.log(a) is log(a)
 _ESCAPED = re.compile(r"\\(.)")
 _LEVELS = ({"*", "/"}, {":"})  # of operators between sums and powers, the loosest first
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
@@ -202,7 +203,7 @@ class _Reader:
             case "quoted":
                 return Name(value)
             case "name":
-                return self._call(start, value) if self.sees("(") else Name(value)
+                return self._call(start, _NUMPY.sub("", value)) if self.sees("(") else Name(value)
         if value == "[":
             return Listed(tuple(node for _, node in self._items(value, names=False)))
         inner = self.sum()
