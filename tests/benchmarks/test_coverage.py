@@ -80,7 +80,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_populations_are_what_they_say(design):
-    X, y, units = design.sample(200_000, 4, np.random.default_rng(0))
+    X, y, units = design.sample(50_000, 4, np.random.default_rng(0))
     assert abs(np.isnan(X[:, 0]).mean() - design.missing) < 0.01
     X, y = X[~np.isnan(X[:, 0])], y[~np.isnan(X[:, 0])]
     assert np.abs(X).max() <= 1.0
