@@ -1,5 +1,7 @@
 """What the README and the pages that it leads to first show works as it stands there."""
 
+import contextlib
+import io
 import re
 import shlex
 import subprocess
@@ -26,6 +28,17 @@ def run(arguments, folder):
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def run_here(command, folder):
+    """Run a command in this process, which has imported all that it needs."""
+    from dpols.cli import main
+
+    printed = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed), pytest.raises(SystemExit) as exited:
+        main(command[1:])
+    assert exited.value.code == 0
+    return printed.getvalue()
 
 
 def test_the_python_example_runs_and_finds_what_it_says(tmp_path):
@@ -63,7 +76,7 @@ def walk_through(tmp_path_factory):
     assert bounds == STAFF_DECLARED
     printed = {}
     for command in commands():
-        printed[command] = run(["-m", "dpols", *command[1:]], folder)
+        printed[command] = run_here(command, folder)
         if command[1] == "bounds-template":
             (folder / "my-bounds.toml").write_text(bounds)
     return folder, printed
@@ -104,9 +117,7 @@ def test_the_formula_of_the_page_is_understood(walk_through):
     folder, _ = walk_through
     (formula,) = re.findall(r'--formula "([^"]+)"', WALK.read_text(encoding="utf-8"))
     budget = ["--bounds", "my-bounds.toml", "--epsilon", "1", "--delta", "1e-6", "--out", "by-formula.json"]
-    assert "hours:contract[temporary]" in run(
-        ["-m", "dpols", "fit", "staff.csv", "--formula", formula, *budget], folder
-    )
+    assert "hours:contract[temporary]" in run_here(["dpols", "fit", "staff.csv", "--formula", formula, *budget], folder)
 
 
 def test_every_command_is_in_its_table():

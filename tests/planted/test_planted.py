@@ -12,9 +12,10 @@ from records import PROJECT, Records, _within_functions
 
 TESTS = PROJECT / "tests"
 MISTAKES = list(dict.fromkeys(bug.mistake for bug in BUGS))
-# The short form: a few places, each with a file of tests that finds it soon.
+# The short form: a few places, each with a test or a file of tests that finds it soon.
 SHORT = {
-    "no clipping (residuals)": "tests/laws/test_law_sensitivity.py",
+    "no clipping (residuals)": "tests/laws/test_law_sensitivity.py::"
+    "test_removing_a_row_moves_the_clipped_gradients_by_at_most_the_sensitivity[no-intercept-unit norm]",
     "NaN passed through (rows)": "tests/estimators/test_bad_input.py",
     "absolute tolerance 1e-12 (calibration)": "tests/privacy/test_calibration.py",
     "side releases charged as of one row (counts of clipped values)": "tests/audit/test_whole_fits.py",
