@@ -28,6 +28,8 @@ LONGEST = (
     "ledger/test_failed_fits.py",
     "cli/test_fit_output.py",
 )
+# Files that start a Spark session or a cluster of Dask, which takes longer than most of their tests.
+ENGINES = ("data/test_spark.py", "data/test_dask.py", "data/test_sources_together.py")
 RAN = ("passed", "failed", "error", "xfailed", "xpassed")
 
 
@@ -90,6 +92,21 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which is not always there
+def pytest_xdist_make_scheduler(config, log):
+    """Give a file to one process as a whole, and all files with engines to the same process."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "engines" if file.endswith(ENGINES) else file
+
+    return ByFile(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -100,8 +117,9 @@ def pytest_collection_modifyitems(items):
         # A property, as the keywords of a report hold folder names too: all of tests/data would count.
         item.user_properties += [("needs", marker) for marker in COUNTED if item.get_closest_marker(marker)]
     first = {Path(__file__).parent / file: place for place, file in enumerate(LONGEST)}
-    if gone := [file.name for file in first if not file.is_file()]:
-        raise pytest.UsageError(f"LONGEST in tests/conftest.py names {', '.join(gone)}, which is not there.")
+    named = (*first, *(Path(__file__).parent / file for file in ENGINES))
+    if gone := [file.name for file in named if not file.is_file()]:
+        raise pytest.UsageError(f"LONGEST or ENGINES in tests/conftest.py names {', '.join(gone)}, which is not there.")
     items.sort(key=lambda item: first.get(item.path, len(first)))
 
 
