@@ -144,7 +144,7 @@ class WaldTest:
     def __repr__(self) -> str:
         tested = visible(f"Tested together: {', '.join(self.texts)}")
         if self.hidden is not None:
-            return f"{tested}\n{HIDDEN_WORDS}: {self.hidden}."
+            return f"{tested}\n{HIDDEN_WORDS}: {visible(self.hidden)}."
         free = f"{self.df_num}, {self.df_denom:.6g}" if self.distribution == "F" else f"{self.df_num}"
         chance = f"P = {self.pvalue:.4g}" if self.pvalue >= TINY else f"P < {TINY:g}"
         return f"{tested}\n{self.distribution}({free}) = {self.statistic:.5g}, {chance}"
