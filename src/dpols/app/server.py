@@ -44,7 +44,10 @@ def serve(
             server_header=False,
             lifespan="off",
         )
-        with _link_page(folder, address) if browser else contextlib.nullcontext() as page:
+        link: contextlib.AbstractContextManager[Path | None] = contextlib.nullcontext()
+        if browser:
+            link = _link_page(folder, address)
+        with link as page:
             server = _server_class(uvicorn)(config, on_start=lambda: _started(address, folder, page, say))
             with contextlib.suppress(KeyboardInterrupt):
                 server.run(sockets=[listener])
