@@ -267,6 +267,19 @@ def test_what_makes_no_sense_is_refused(parameters, error, message):
         search(**parameters).fit(X, Y)
 
 
+def test_a_ledger_or_neighbours_of_the_estimator_are_not_passed_over(tmp_path):
+    ledger = BudgetLedger(tmp_path / "a.ledger", epsilon=3.0, delta=1e-5)
+    with pytest.raises(ParameterError, match="pass it to PrivateGridSearch"):
+        search(estimator=PrivateLinearRegression(bounds=BOUNDS, ledger=ledger)).fit(X, Y)
+    with pytest.raises(ParameterError, match="pass it to PrivateGridSearch"):
+        search(estimator=PrivateLinearRegression(bounds=BOUNDS, ledger=ledger.path), ledger=ledger).fit(X, Y)
+    stricter = PrivateLinearRegression(bounds=BOUNDS, method="adassp", neighbours="replace-one")
+    with pytest.raises(ParameterError, match=r"neighbours='replace-one' of the estimator"):
+        search(estimator=stricter).fit(X, Y)
+    assert search(estimator=stricter, neighbours="replace-one").fit(X, Y).search_report_.relation == "replace-one"
+    assert not ledger.entries()
+
+
 def test_data_that_cannot_be_divided_is_refused():
     for x, y in ((X, "pay"), (X, None), (X[:1], Y[:1])):
         with pytest.raises(DataError):

@@ -22,12 +22,19 @@ _HALVINGS = 12
 _SET_BY_THE_SEARCH = ("epsilon", "delta", "neighbours", "ledger", "random_state")
 
 
-def made(estimator: Any, grid: list[dict[str, Any]]) -> list[PrivateRegression]:
-    """Return one estimator for each point of the grid."""
+def made(estimator: Any, grid: list[dict[str, Any]], relation: Neighbours) -> list[PrivateRegression]:
+    """Return one estimator for each point of the grid; what was asked of it and the search does not do is refused."""
     if not isinstance(estimator, PrivateRegression):
         raise ParameterError(
             "estimator must be a dpols.PrivateLinearRegression, PrivateLogisticRegression or PrivatePoissonRegressor, "
             f"not of type {type(estimator).__name__}."
+        )
+    if estimator.ledger is not None:
+        raise ParameterError("ledger must be None in the estimator: pass it to PrivateGridSearch, which is charged.")
+    if estimator.neighbours not in (str(Neighbours.ZERO_OUT), str(relation)):
+        raise ParameterError(
+            f"neighbours={estimator.neighbours!r} of the estimator are not those of the search, {str(relation)!r}; "
+            "pass them to PrivateGridSearch."
         )
     for params in grid:
         taken = [name for name in params if name in _SET_BY_THE_SEARCH]

@@ -71,7 +71,8 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ----------
     estimator : PrivateLinearRegression, PrivateLogisticRegression or PrivatePoissonRegressor
         What to fit; its bounds, and all parameters that are not searched, are taken from it. Its epsilon and delta are
-        set by the search. A yes/no outcome needs declared ``classes``; exposure is not searched with.
+        set by the search, which has neighbours and a ledger of its own. A yes/no outcome needs declared ``classes``;
+        exposure is not searched with.
     param_grid : mapping or list of mappings
         Values to try for each parameter, as for scikit-learn's GridSearchCV. Values taken from the data void the
         guarantee.
@@ -165,7 +166,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """
         ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
         grid = list(ParameterGrid(self.param_grid))
-        candidates = made(self.estimator, grid)
+        candidates = made(self.estimator, grid, relation)
         target = _targets(y) if candidates[0].family != "binomial" else _labels(y)
         n_rows = len(target) if relation.rows_are_public else None
         budget, measure = self._budget(n_rows), self._measure(candidates[0].family)
