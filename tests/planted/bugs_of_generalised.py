@@ -8,8 +8,8 @@ BUGS = (
         "mean function about the mean of a block",
         Edit(
             "data/fixed_point.py",
-            "        expected = response.expected(self._unscaled_predictors(theta, exponent))\n",
-            "        predictors = self._unscaled_predictors(theta, exponent)\n"
+            "        expected = response.expected(self._offset_predictors(theta, exponent, response))\n",
+            "        predictors = self._offset_predictors(theta, exponent, response)\n"
             "        expected = response.expected(predictors + 1e-6 * predictors.mean(axis=0))\n",
         ),
     ),
@@ -29,8 +29,8 @@ BUGS = (
         "curvature in floating point",
         Edit(
             "data/span.py",
-            "share = np.minimum(np.sqrt(response.slope(self.predictors(theta))), limit / np.maximum(lengths, _TINY))",
-            "share = np.sqrt(response.slope(self.predictors(theta))) + 0.0 * limit",
+            "share = np.minimum(np.sqrt(slope), limit / np.maximum(lengths, _TINY))",
+            "share = np.sqrt(slope) + 0.0 * limit",
         ),
     ),
     Bug(

@@ -129,8 +129,8 @@ BUGS = (
         "paid bounds",
         Edit(
             "fitting/running.py",
-            "release_bounds(bounds, planned, _unbounded(prepared), ",
-            "release_bounds(bounds, planned, replace(_unbounded(prepared), rows_per_unit=1), ",
+            "        planned,\n        _unbounded(prepared),\n",
+            "        planned,\n        replace(_unbounded(prepared), rows_per_unit=1),\n",
         ),
     ),
     Bug(

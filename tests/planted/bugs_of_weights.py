@@ -40,13 +40,13 @@ BUGS = (
         "totals",
         Edit(
             "statistics/sums.py",
-            "    return 3.0 if weighted else math.sqrt(8.0)\n",
+            "    return 3.0 if one_more else math.sqrt(8.0)\n",
             "    return math.sqrt(8.0)\n",
         ),
     ),
     Bug(
         "negative weights passed through",
         "rows",
-        Edit("data/rows.py", "good & np.isfinite(weights) & (weights >= 0.0)", "good & np.isfinite(weights)"),
+        Edit("data/rows.py", "good & np.isfinite(beside) & _allowed(beside, positive)", "good & np.isfinite(beside)"),
     ),
 )

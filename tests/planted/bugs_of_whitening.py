@@ -8,7 +8,7 @@ BUGS = (
         "totals",
         Edit(
             "statistics/sums.py",
-            "    return 3.0 if weighted else math.sqrt(8.0)\n",
+            "    return 3.0 if one_more else math.sqrt(8.0)\n",
             "    return 2.0\n",
         ),
     ),
