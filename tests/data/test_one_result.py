@@ -7,7 +7,8 @@ import pytest
 from table_files import FEATURES, NAMES, TARGET, WRITERS, arrow_table, numbers, small_parts  # noqa: F401
 
 from dpols import Bounds, PrivateLinearRegression, read, release_sketch
-from dpols.data import rows
+from dpols.data import row_numbers, rows
+from dpols.data.fixed_point import FixedPointSpan
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.extras
@@ -59,6 +60,25 @@ def test_a_file_that_fits_into_memory_is_read_once(tmp_path, monkeypatch, cells,
     source = read(path, TARGET, FEATURES, progress=lambda number, *_: passes.add(number))
     fit = model("exact", "whitened").fit(source)
     assert (len(passes) == 1) == once
+    assert_same(fit, model("exact", "whitened").fit(table, TARGET), "exact")
+
+
+@pytest.mark.parametrize("most", [3000, 2999])
+def test_numbers_beside_the_rows_of_files_are_kept_up_to_a_limit(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(rows, "_ROUNDED_CELLS", 0)
+    monkeypatch.setattr(row_numbers, "_MOST_ROWS", most)
+    table, computed = arrow_table(), []
+    own = FixedPointSpan.lengths
+
+    def counted(span, *args):
+        computed.append(len(span.target))
+        return own(span, *args)
+
+    monkeypatch.setattr(FixedPointSpan, "lengths", counted)
+    source = read(WRITERS["parquet"](tmp_path, table), TARGET, FEATURES)
+    fit = model("exact", "whitened").fit(source)
+    times = sum(computed) / 3000
+    assert times == 3.0 if most == 3000 else times > 3.0, "once for each of three metrics"
     assert_same(fit, model("exact", "whitened").fit(table, TARGET), "exact")
 
 

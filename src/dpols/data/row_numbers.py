@@ -1,7 +1,8 @@
 """Numbers that belong to single rows and that later passes need again, such as the length of each row in some metric.
 
-They are computed within the pass that needs them first. Beside rows that lie in memory they are then kept, and
-elsewhere they are computed anew in every pass. They are exact, so like sums they live in a run alone.
+They are computed within the pass that needs them first. Beside rows that lie in memory or in files of this machine
+they are then kept, and elsewhere they are computed anew in every pass. They are exact, so like sums they live in a run
+alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from .source import Array, Kernel, RowSource, Total, add_up
 from .threads import even_blocks, map_blocks
 
 PerRow = Callable[..., Array]  # (span, *args) -> one line of numbers for each row
+_MOST_ROWS = 1 << 25  # of files, whose numbers are kept: a quarter of a gibibyte
 
 
 class BlockNumbers:
@@ -44,6 +46,38 @@ class KeptNumbers:
         return self.numbers[rows]
 
 
+class TaskNumbers:
+    """The numbers of the rows of one task, at hand, whatever blocks and spans its rows come in."""
+
+    def __init__(self, numbers: Array) -> None:
+        self.numbers, self.place = numbers, 0
+
+    def of(self, _rows: slice, span: Any) -> Array:
+        """Return the numbers of a span; spans come in their order."""
+        start, self.place = self.place, self.place + len(span.target)
+        return self.numbers[start : self.place]
+
+
+@runtime_checkable
+class RowsOfTasks(Protocol):
+    """A source whose rows come in tasks, which this process may read."""
+
+    @property
+    def tasks(self) -> Sequence[Any]:
+        """What makes up the rows."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process reads the rows, and no worker elsewhere."""
+
+    def total_beside(self, own: Sequence[tuple[Any, ...]], kernel: Kernel, *args: Any) -> Total:
+        """Return the sum of ``kernel(features, target, *own, *args)``, with some objects of each task's own."""
+
+
 @runtime_checkable
 class RowsInMemory(Protocol):
     """A source whose rows can be had by place."""
@@ -69,7 +103,11 @@ class NumberedSource(Protocol):
 
 def numbered(source: RowSource, per_row: PerRow, *args: Any) -> NumberedSource:
     """Return the rows with the numbers that ``per_row(span, *args)`` gives for each of them."""
-    return _Kept(source, per_row, args) if isinstance(source, RowsInMemory) else _Recomputed(source, per_row, args)
+    if isinstance(source, RowsInMemory):
+        return _Kept(source, per_row, args)
+    if isinstance(source, RowsOfTasks) and source.is_local and source.n_rows <= _MOST_ROWS:
+        return _KeptOfTasks(source, per_row, args)
+    return _Recomputed(source, per_row, args)
 
 
 def beside(source: RowsInMemory, numbers: Array) -> NumberedSource:
@@ -102,6 +140,26 @@ class _Kept:
         total = add_up(map_blocks(work, zip(rows, numbers, strict=True)))
         if self.blocks is None:
             self.blocks = [each.kept() for each in first]
+        return total
+
+
+class _KeptOfTasks:
+    """Rows that are read in every pass; the first one computes their numbers."""
+
+    def __init__(self, source: RowsOfTasks, per_row: PerRow, args: tuple[Any, ...]) -> None:
+        self.source, self.per_row, self.args = source, per_row, args
+        self.kept: list[Array] | None = None
+
+    @property
+    def at_hand(self) -> bool:
+        return self.kept is not None
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        if self.kept is not None:
+            return self.source.total_beside([(TaskNumbers(numbers),) for numbers in self.kept], kernel, *args)
+        first = [BlockNumbers(self.per_row, self.args) for _ in self.source.tasks]
+        total = self.source.total_beside([(numbers,) for numbers in first], kernel, *args)
+        self.kept = [each.kept().numbers for each in first]
         return total
 
 

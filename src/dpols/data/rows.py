@@ -5,6 +5,7 @@ norm at most 1 and whose targets lie in [-1, 1]. The user's arrays are read, nev
 `BoundedRows.rounded_once` copies them as a whole.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from ..errors import BadRowsError, DataError
 from .bounds import Beside, Interval, RowMap
 from .fixed_point import SPAN_ROWS, FixedPointSpan
 from .memory import ArraySource
-from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, numbered
+from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, TaskNumbers, numbered
 from .scratch import scratch
 from .source import Array, LocalSource, RowsOfUnits, RowSource, Total, add_up
 from .span import Span
@@ -30,6 +31,7 @@ SpanKernel = Callable[..., tuple[Array, ...]]
 _SPAN_ROWS = 16384
 _SPAN_CELLS = 1 << 19
 _ROUNDED_CELLS = 1 << 27  # of rows that are kept rounded: half a gibibyte
+_DOUBLE_CELLS = 1 << 18  # of those that are kept as doubles, which saves time in every pass
 _BAD_TOO = {
     None: "",
     "weight": ", or a negative weight",
@@ -91,7 +93,7 @@ class BoundedRows:
         """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.
 
         Passes then take less time than in floating point, and files are read once. 32-bit numbers hold whole ones of
-        at most 2^20, so the rows take half of the memory of an array of doubles.
+        at most 2^20, so but few rows take more than half of the memory of an array of doubles.
         """
         n_rows, width = self.n_rows, self.row_map.n_coordinates
         if self.arithmetic != "exact" or self.is_rounded or not self.is_local or n_rows * width > _ROUNDED_CELLS:
@@ -114,7 +116,8 @@ class BoundedRows:
     def _rounded_in_place(self, source: RowsInMemory) -> ArraySource:
         """Return the bounded and rounded rows of a source in memory, each written once, to where it stays."""
         features, targets = source.block(slice(0, 2))
-        whole = np.empty((self.n_rows, self.row_map.n_coordinates), np.float32, _order(features))
+        shape = self.n_rows, self.row_map.n_coordinates
+        whole = np.empty(shape, np.float64 if math.prod(shape) <= _DOUBLE_CELLS else np.float32, _order(features))
         target = np.empty((self.n_rows, *targets.shape[1:]))
 
         def work(block: slice) -> tuple[tuple[Array, ...], int]:
@@ -171,7 +174,7 @@ def check_total(total: Total, bad: int, *, n_rows: int, bad_rows: BadRows, besid
 def _sum_over_spans(
     features: Array,
     target: Array,
-    numbers: BlockNumbers | KeptNumbers | None,
+    numbers: BlockNumbers | KeptNumbers | TaskNumbers | None,
     row_map: RowMap | Beside | None,
     arithmetic: Arithmetic,
     span_rows: int,
@@ -244,11 +247,15 @@ def _rounded_spans(
     features: Array, target: Array, beside: Beside | None, span_rows: int
 ) -> Iterator[tuple[slice, FixedPointSpan, int]]:
     """Yield the spans of a block of whole-numbered rows."""
-    buffer = scratch("rounded", (min(span_rows, len(features)), features.shape[1]), _order(features))
+    are_double = features.dtype == np.float64
+    shape = (0 if are_double else min(span_rows, len(features)), features.shape[1])
+    buffer = scratch("rounded", shape, _order(features))
     for start in range(0, max(len(features), 1), span_rows):
         rows = slice(start, start + span_rows)
-        doubles = buffer[: len(features[rows])]
-        doubles[:] = features[rows]
+        doubles = features[rows]
+        if not are_double:
+            doubles = buffer[: len(doubles)]
+            doubles[:] = features[rows]
         yield rows, FixedPointSpan.stored(doubles, target[rows], beside), 0
 
 

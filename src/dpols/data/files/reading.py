@@ -79,15 +79,28 @@ class FileSource:
                 break
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
+        if self.engine is None:
+            return self.total_beside([()] * len(self.tasks), kernel, *args)
         self._require_numbers()
         if self.watch is not None:
             self.watch.start()
-        if self.engine is not None:
-            return self.engine(self.tasks, task_blocks, self.n_features, kernel, args)
+        return self.engine(self.tasks, task_blocks, self.n_features, kernel, args)
+
+    def total_beside(self, own: Sequence[tuple[Any, ...]], kernel: Kernel, *args: Any) -> Total:
+        """Return the sum of ``kernel(features, target, *own, *args)``, with some objects of each task's own.
+
+        The threads of this process read each task once in a pass, and its rows in their order.
+        """
+        self._require_numbers()
         if self.watch is not None:
+            self.watch.start()
             kernel = self.watch.counting(kernel)
         alone = len(self.tasks) == 1
-        return add_up(map_blocks(lambda task: sum_of(task, kernel, *args, threads=alone), self.tasks))
+
+        def work(each: tuple[FileTask, tuple[Any, ...]]) -> Total:
+            return sum_of(each[0], kernel, *each[1], *args, threads=alone)
+
+        return add_up(map_blocks(work, zip(self.tasks, own, strict=True)))
 
     def mapped(
         self, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block], text: Sequence[str] = ()
