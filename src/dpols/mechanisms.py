@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -175,10 +176,15 @@ class Channel:
     def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
         """Return each trial's noise in steps, of standard deviation ``factor * multiplier`` times the sensitivity."""
         if statistic.exact:
-            scale = Fraction(factor) * Fraction(multiplier) * int(statistic.sensitivity)
+            scale = _exact_scale(factor, multiplier, int(statistic.sensitivity))
             return np.stack([rounded_gaussian(scale, shape, bits=bits) for bits in self._bits])
         scaled = factor * multiplier * statistic.sensitivity
         return np.stack([scaled * standard_normal(bits, shape) for bits in self._bits])
+
+
+@lru_cache
+def _exact_scale(factor: float, multiplier: float, sensitivity: int) -> Fraction:
+    return Fraction(factor) * Fraction(multiplier) * sensitivity
 
 
 def _with_room(values: Array) -> Array:

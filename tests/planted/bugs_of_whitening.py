@@ -78,10 +78,7 @@ BUGS = (
         "length by a sum over the columns",
         Edit(
             "data/fixed_point.py",
-            "        squares = first * first\n"
-            "        for column in others:\n"
-            "            squares += np.multiply(column, column, out=column)\n",
-            "        products = np.square([first, *others])\n"
+            "        squares = np.add.reduce(products, axis=0)[: len(self.rows)]\n",
             "        rows = np.ascontiguousarray(products.T)\n"
             "        squares = rows.sum(axis=1) if len(rows) % 2 else products.sum(axis=0)\n",
         ),
@@ -250,6 +247,15 @@ BUGS = (
         "a row taken for one that is not shortened",
         "one trial for all",
         Edit("statistics/screening.py", "~far.T.all(axis=0), spare)", "~far.T.any(axis=0), spare)"),
+    ),
+    Bug(
+        "the length of another row",
+        "rows of a task",
+        Edit(
+            "data/row_numbers.py",
+            "start, self.place = self.place, self.place + len(span.target)",
+            "start = _rows.start\n        self.place = start + len(span.target)",
+        ),
     ),
     Bug(
         "the length of another row",

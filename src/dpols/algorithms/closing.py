@@ -64,6 +64,8 @@ def kept(
         taken = undecided & _beyond_noise((seen * point**2).sum(axis=1), root @ root.swapaxes(1, 2), scale, gate)
         found[taken] = shrunk[taken]
         undecided &= ~taken
+        if not undecided.any():
+            break
     return found + np.eye(closing.shape[1]) - rest
 
 

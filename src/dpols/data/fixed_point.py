@@ -159,10 +159,11 @@ class FixedPointSpan:
         return np.stack([self._lengths(*each) for each in zip(metric, exponent, strict=True)], axis=1)
 
     def _lengths(self, columns: Array, exponent: Array) -> Array:
-        first, *others = self._inside(columns, exponent)
-        squares = first * first
-        for column in others:
-            squares += np.multiply(column, column, out=column)
+        products = self._inside(columns, exponent)
+        np.multiply(products, products, out=products)
+        if products.shape[1] == 1:
+            products = np.repeat(products, 2, axis=1)  # numpy sums a lone line in another order
+        squares = np.add.reduce(products, axis=0)[: len(self.rows)]
         return np.asarray(np.sqrt(squares, out=squares))
 
     def length_counts(self, lengths: Array, edges: Array) -> tuple[Array]:

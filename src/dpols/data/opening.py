@@ -128,7 +128,9 @@ def _array_source(X: Any, y: Any, weights: Any) -> ArraySource:
         return ArraySource(rows, np.broadcast_to(np.float64(0.0), rows.shape[:1]))  # zeros that take no memory
     kinds = (np.float64, np.float32)
     least = {"ensure_min_samples": 0, "ensure_min_features": 0}
-    rows = check_array(_matrix(X), dtype=kinds, ensure_all_finite=False, **least, input_name="X")
+    rows = _matrix(X)
+    if not (type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype in kinds):  # else there is nothing to check
+        rows = check_array(rows, dtype=kinds, ensure_all_finite=False, **least, input_name="X")
     if not rows.shape[1]:  # in the words of scikit-learn, but for the number of rows
         raise DataError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     target = _vector(y)
@@ -143,7 +145,10 @@ def _vector(y: Any) -> Array:
     """Return targets as a vector of double precision."""
     from sklearn.utils.validation import check_array
 
-    target = check_array(real_numbers(y, "y"), ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+    target = real_numbers(y, "y")
+    if type(target) is np.ndarray and target.ndim == 1 and target.dtype == np.float64:
+        return target
+    target = check_array(target, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
     return one_column(target).astype(np.float64, copy=False)
 
 

@@ -84,16 +84,17 @@ class Gradients:
         One row moves it as that says: every bit is the same. ``reach`` is how far the next points are expected to be
         away, in whitened coordinates; None where it is so far that every point takes a pass.
         """
-        rows, point = self._rows, grid_point(theta)
+        rows = self._rows
+        if rows.bounded.arithmetic == "float":
+            return whitened_gradient(rows, theta, limit=limit)
+        point = grid_point(theta)
         if self._reference is not None and self._reference.holds_at(point, limit, rows.metric):
             with one_pass() as tell:
                 sums = self._reference.whole_sums(point, limit)
                 tell(rows.bounded.n_rows)
             return per_unit(in_whitened_metric(rows, sums, point, limit), rows.rows_per_unit)
         if reach is None or self._plain:
-            return whitened_gradient(
-                rows, theta, limit=limit, point=point if rows.bounded.arithmetic == "exact" else None
-            )
+            return whitened_gradient(rows, theta, limit=limit, point=point)
         return self._with_reference(theta, limit, reach, None)[0]
 
     def with_counts(

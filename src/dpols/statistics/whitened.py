@@ -271,14 +271,23 @@ def _whole_gram(sums: Array, metric: Any, exponent: Array, limit: float) -> Arra
     """Return M'SM in steps of limit^2 / 2^40, rounded down, for whole-numbered S in steps of 2^-40."""
     inside = metric * fmpz_mat(sums.tolist()) * metric.transpose()
     mantissa, power = _dyadic(limit)
-    return _floors(inside, mantissa**2, -(exponent[:, None] + exponent) - 2 * power)
+    d = len(exponent)
+    # One side of a symmetric matrix gives the other.
+    entries, line, column = inside.entries(), *np.triu_indices(d)
+    upper = [entries[place] for place in (line * d + column).tolist()]
+    result = np.empty((d, d), dtype=object)
+    powers = (-(exponent[line] + exponent[column]) - 2 * power).astype(np.int64).tolist()
+    result[line, column] = _floors(upper, mantissa**2, powers)
+    result[column, line] = result[line, column]
+    return result
 
 
 def _whole_product(sums: Array, metric: Any, exponent: Array, point_exponent: float, limit: float) -> Array:
     """Return M's in steps of limit / 2^40, rounded down, for whole-numbered s in steps of 2^-(40 + exponent)."""
     inside = metric * fmpz_mat(len(sums), 1, sums.tolist())
     mantissa, power = _dyadic(limit)
-    return _floors(inside, mantissa, -exponent[:, None] - point_exponent - power)[:, 0]
+    shift = int(point_exponent) + power
+    return _floors(inside.entries(), mantissa, [-int(each) - shift for each in exponent.tolist()])
 
 
 def _for_each(values: Array, trials: Array) -> Array:
@@ -298,14 +307,12 @@ def _dyadic(number: float) -> tuple[int, int]:
     return int(mantissa * 2**53), power - 53
 
 
-def _floors(numbers: Any, divisor: int, powers: Array) -> Array:
-    """Return number * 2^power / divisor for each number of a matrix, rounded down."""
-    least = min(int(powers.min()), 0)
-    shifts = (powers - least).astype(np.int64)
+def _floors(numbers: list[Any], divisor: int, powers: list[int]) -> Array:
+    """Return number * 2^power / divisor for each number, rounded down."""
+    least = min(*powers, 0)
     under = divisor << -least
-    each = zip(numbers.entries(), shifts.ravel().tolist(), strict=True)
-    floors = np.array([(int(number) << shift) // under for number, shift in each], dtype=object)
-    return floors.reshape(shifts.shape)
+    each = zip(numbers, powers, strict=True)
+    return np.array([(int(number) << power - least) // under for number, power in each], dtype=object)
 
 
 def _in_squares(sums: tuple[Array, ...], limit: Array) -> Statistic:
