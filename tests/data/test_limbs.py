@@ -1,15 +1,33 @@
 """Sums in two limbs are the sums of the whole numbers, however many rows there are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpols import Bounds
-from dpols.data import ArraySource, BoundedRows
+from dpols.data import ArraySource, BoundedRows, rows
 from dpols.data.fixed_point import from_limbs, to_limbs
 from dpols.data.source import Total
 from dpols.statistics import gram, gram_with_target, totals
+
+
+@pytest.mark.parametrize(("smaller", "within"), [(1.0, True), (1.001, False)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_rows_that_rounding_leaves_too_long_are_zero_where_limits_do_not_rule_them_out(fit_intercept, smaller, within):
+    corners = np.array([[-1.0, 2.0, 0.5], [1.0, -2.0, -0.5], [0.1, 0.1, 0.1]])
+    bounds = Bounds(features=[(-1.0, 1.0), (-2.0, 2.0), (-0.5, 0.5)], y_abs=1.0)
+    row_map = bounds.row_map(n_features=3, columns=None, fit_intercept=fit_intercept)
+    norm = row_map.feature_norm / smaller
+    row_map = replace(row_map, feature_norm=norm, intercept=norm if fit_intercept else None)
+    assert rows._is_within(row_map) == within
+    bounded = BoundedRows(ArraySource(corners, np.ones(3)), row_map, arithmetic="exact")
+    count = totals(bounded).value[1] >> 40
+    assert count == (3 if within else 1)
+    assert np.trace(gram(bounded).value) <= 2**40 * count
+
 
 products = st.integers(-(2**53), 2**53).map(float)
 

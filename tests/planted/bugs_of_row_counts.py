@@ -99,8 +99,8 @@ BUGS = (
         "totals",
         Edit(
             "data/fixed_point.py",
-            "SQUARE * (squares > 0.0).sum()",
-            "SQUARE * len(squares)",
+            "SQUARE * self._used()",
+            "SQUARE * len(y)",
         ),
     ),
     Bug(

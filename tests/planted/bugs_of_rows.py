@@ -228,6 +228,11 @@ BUGS = (
         ),
     ),
     Bug(
+        "no clipping",
+        "whole numbers of rows that are too long",
+        Edit("data/fixed_point.py", "[0] <= SQUARE)", "[0] <= 2.0 * SQUARE)"),
+    ),
+    Bug(
         "sums that are not exact",
         "limbs that overflow",
         Edit(

@@ -56,8 +56,11 @@ class FixedPointSpan:
         return cls(rows, own, exposure=more) if beside == "exposure" else cls(rows, own, more)
 
     @classmethod
-    def of(cls, span: Span, buffer: Array) -> "FixedPointSpan":
-        """Round the rows of a span into a buffer of at least as many rows."""
+    def of(cls, span: Span, buffer: Array, *, within: bool = False) -> "FixedPointSpan":
+        """Round the rows of a span into a buffer of at least as many rows.
+
+        It makes rows that are too long zero; ``within`` says that there are none, as `longest_is_within` can tell.
+        """
         p = span.features.shape[1]
         width = p + (span.constant is not None)
         # Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products below.
@@ -67,11 +70,22 @@ class FixedPointSpan:
         if span.constant is not None:
             rows[:, p] = np.broadcast_to(span.constant[:, 0] * scale, len(rows))
         np.rint(rows, out=rows)
-        squares = np.einsum("ij,ij->i", rows, rows)
-        if squares.max(initial=0.0) > SQUARE:
-            rows[squares > SQUARE] = 0.0
+        if not within:
+            squares = np.einsum("ij,ij->i", rows, rows)
+            if squares.max(initial=0.0) > SQUARE:
+                rows[squares > SQUARE] = 0.0
         root = None if span.root is None else np.rint(span.root * ONE)
         return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE), root, span.exposure)
+
+    @classmethod
+    def longest_is_within(cls, longest: Span) -> bool:
+        """Whether no row is too long whose cells are at most those of one row, in size, that a span holds.
+
+        A product with a number above zero and rounding keep the order of numbers, so its whole numbers are the largest.
+        """
+        width = longest.features.shape[1] + (longest.constant is not None)
+        rows = cls.of(longest, np.empty((1, width)), within=True).rows
+        return bool(np.einsum("ij,ij->i", rows, rows)[0] <= SQUARE)
 
     def gram(self) -> tuple[Array, Array]:
         """Return rows.T @ rows in limbs."""
@@ -133,14 +147,21 @@ class FixedPointSpan:
         Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last. That of
         exposures over the largest is the last where rows have these.
         """
-        squares, y, root = np.einsum("ij,ij->i", self.rows, self.rows), self.target, self.root
+        y, root, cells = self.target, self.root, self.rows.ravel(order="K")
         sums = ONE * y.sum() if root is None else root @ y
         # As a product, a sum over rows takes a fraction of the time.
         rows = ONE * (np.ones(len(y)) @ self.rows) if root is None else root @ self.rows
         last = [] if root is None else [root @ root]
         last += [] if self.exposure is None else [ONE * np.rint(self.exposure * ONE).sum()]
-        first = [2.0 * sums, SQUARE * (squares > 0.0).sum(), y @ y, squares.sum()]
+        first = [2.0 * sums, SQUARE * self._used(), y @ y, cells @ cells]
         return to_limbs(np.concatenate((first, rows, last)))
+
+    def _used(self) -> int:
+        """Return the number of rows that are not zero."""
+        with_constant = np.count_nonzero(self.rows[:, -1])  # with an intercept that is all of them
+        if with_constant == len(self.rows):
+            return with_constant
+        return np.count_nonzero(np.einsum("ij,ij->i", self.rows, self.rows))
 
     def products(self) -> tuple[Array, ...]:
         """Return rows.T @ rows and target @ rows in limbs."""

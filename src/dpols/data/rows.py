@@ -237,10 +237,22 @@ def _spans(
     longest = min(span_rows, len(features))
     buffer = scratch("mapped", (longest, row_map.n_features), order)
     rounded = scratch("rounded", (longest if arithmetic == "exact" else 0, row_map.n_coordinates), order)
+    within = arithmetic == "exact" and _is_within(row_map)
     for start in range(0, max(len(features), 1), span_rows):
         rows = slice(start, start + span_rows)
         span, bad = bounded_span(features[rows], target[rows], row_map, buffer)
-        yield rows, FixedPointSpan.of(span, rounded) if arithmetic == "exact" else span, bad
+        yield rows, FixedPointSpan.of(span, rounded, within=within) if arithmetic == "exact" else span, bad
+
+
+def _is_within(row_map: RowMap) -> bool:
+    """Whether clipping each feature keeps every row short enough after it is rounded, too: of public numbers."""
+    if not row_map.norm_is_implied or row_map.low is None or row_map.high is None:
+        return False
+    largest = np.maximum(np.abs(row_map.low), np.abs(row_map.high))
+    longest = np.broadcast_to(largest, (1, row_map.n_features))
+    constant = None if row_map.constant is None else np.full((1, 1), row_map.constant)
+    weight = np.full((1, 1), 1.0 / row_map.row_norm)
+    return FixedPointSpan.longest_is_within(Span(longest, weight, constant, np.zeros(1)))
 
 
 def _rounded_spans(
