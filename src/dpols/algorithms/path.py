@@ -60,8 +60,10 @@ class Path:
         if not self.is_chosen or n_rows * self.public.n_features < _CELLS:
             return None
         reach = _REACH * self.limit / self.space.rms**2
-        step = STEP * np.linalg.norm(self.gradients[-1], axis=1)
-        return np.minimum(reach, _FAR * step) if (_AHEAD * step <= reach).all() else None
+        before, step = (STEP * np.linalg.norm(each, axis=1) for each in (self.gradients[-2:][0], self.gradients[-1]))
+        # Steps that become shorter go on to do so; those of noise do not.
+        shorter = np.minimum(step, before) / np.maximum(before, SMALLEST)
+        return np.minimum(reach, _FAR * step) if (_AHEAD * step * shorter <= reach).all() else None
 
     def level(self, counts: Array, multiplier: float, margin: float, used: Array, mu: float) -> Array:
         """Return the limit above which few gradients lie, by counts of their lengths at the last point.
