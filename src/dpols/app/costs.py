@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DpolsError
 from .choices import Choices
@@ -115,7 +115,7 @@ def _planned(
     from ..side_releases.side_plan import plan_fit
 
     method, budget = method_of(family, inference=inference), PrivacyBudget(epsilon, delta)
-    options = {"cov_type": "cluster"} if inference and units else {}
+    options: dict[str, Any] = {"cov_type": "cluster"} if inference and units else {}
     bounds = PaidBounds(share=PAID_SHARE).releases(budget, n_features) if paid else ()
     planned = plan_fit(method, budget, n_rows=n_rows, n_features=n_features + 1, bounds=bounds, **options)
     plan, beside = planned.method, planned.beside

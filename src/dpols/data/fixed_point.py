@@ -153,15 +153,15 @@ class FixedPointSpan:
         rows = ONE * (np.ones(len(y)) @ self.rows) if root is None else root @ self.rows
         last = [] if root is None else [root @ root]
         last += [] if self.exposure is None else [ONE * np.rint(self.exposure * ONE).sum()]
-        first = [2.0 * sums, SQUARE * self._used(), y @ y, cells @ cells]
+        first = np.array([2.0 * sums, SQUARE * self._used(), y @ y, cells @ cells])
         return to_limbs(np.concatenate((first, rows, last)))
 
     def _used(self) -> int:
         """Return the number of rows that are not zero."""
-        with_constant = np.count_nonzero(self.rows[:, -1])  # with an intercept that is all of them
+        with_constant = int(np.count_nonzero(self.rows[:, -1]))  # with an intercept that is all of them
         if with_constant == len(self.rows):
             return with_constant
-        return np.count_nonzero(np.einsum("ij,ij->i", self.rows, self.rows))
+        return int(np.count_nonzero(np.einsum("ij,ij->i", self.rows, self.rows)))
 
     def products(self) -> tuple[Array, ...]:
         """Return rows.T @ rows and target @ rows in limbs."""

@@ -61,7 +61,7 @@ def made(estimator: Any, grid: list[dict[str, Any]], relation: Neighbours) -> li
 
 def request_of(candidate: PrivateRegression, part: Part) -> Request:
     """Return what a candidate asks for; the labels of an outcome are declared, so that one row says as much as all."""
-    asking = clone(candidate)
+    asking: PrivateRegression = clone(candidate)
     asking._outcomes(part[0], part[1][:1])
     return asking._request(sample_weight=part[2])
 

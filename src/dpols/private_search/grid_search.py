@@ -235,7 +235,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict(X))
 
-    @available_if(lambda search: hasattr(search.estimator, "predict_proba"))
+    @available_if(lambda search: hasattr(search.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return the best candidate's probabilities of no and of yes."""
         check_is_fitted(self)
