@@ -10,13 +10,14 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 
 from ..errors import ParameterError, required
 
 HOST = "127.0.0.1"
 _PREFIX = "dpols-app-"
+_FIRST_PAGE = 0.5  # seconds that the first page has to itself
 
 
 def serve(
@@ -73,7 +74,9 @@ def _server_class(uvicorn: Any) -> Any:
 
 def _started(address: str, folder: Path, page: Path | None, say: Callable[[str], None]) -> None:
     say(f"dpols app: {address}\nProjects are in {folder}. Ctrl-C ends it.")
-    Thread(target=_load, daemon=True).start()
+    later = Timer(_FIRST_PAGE, _load)
+    later.daemon = True
+    later.start()
     if page is not None:
         Thread(target=webbrowser.open, args=(page.absolute().as_uri(),), daemon=True).start()
 

@@ -3,13 +3,14 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import algorithm, with_intervals
+from ..algorithms import Fit, algorithm, has_intervals, with_intervals
+from ..data import BoundedRows
 from ..data.threads import one_blas_thread
 from ..errors import CalibrationError, ParameterError
 from ..inference import Inference, infer
@@ -57,7 +58,15 @@ def planned_row(
     """Simulate fits; the same seed gives the same noise, up to its scale, at every epsilon."""
     allowed = budget.for_zero_out(relation)
     public = relation.rows_are_public
-    excess, squares = simulated_errors(samples, method, allowed, trials=trials, seed=seed, public=public)
+    found = Intervals(None, None, "not asked for")
+    fits = _fits(samples, method, allowed, trials=trials, seed=seed, public=public)
+    if intervals and has_intervals(method):
+        made = list(fits)  # the same fits tell both
+        (excess, squares), found = _errors(made), _intervals(made)
+    else:
+        excess, squares = _errors(fits)
+        if intervals:
+            found = _simulated_intervals(samples, method, allowed, trials=trials, seed=seed, public=public)
     sample = samples[0]
     n, width = sample.source.n_rows, len(sample.best)
     excess = excess / np.mean([one.target_variance for one in samples])
@@ -65,9 +74,6 @@ def planned_row(
     sampling = sample.residual_share * width / max(n - width - 1, 1)
     error = sample.residual_share + sampling + float(excess.mean())
     by_chance = float(np.mean([one.sampling_variances().mean() for one in samples]))
-    found = Intervals(None, None, "not asked for")
-    if intervals:
-        found = _simulated_intervals(samples, method, allowed, trials=trials, seed=seed, public=public)
     return PlannedRow(
         method=method,
         epsilon=budget.epsilon,
@@ -91,17 +97,36 @@ def simulated_errors(
 
     ``public`` says whether fits know how many rows there are.
     """
-    row = algorithm(method)
-    excess, squares = [], []
-    plan = None
+    return _errors(_fits(samples, method, allowed, trials=trials, seed=seed, public=public))
+
+
+class _Simulated(NamedTuple):
+    """Some fits of one sample."""
+
+    sample: Sample
+    rows: BoundedRows
+    plan: Any
+    fit: Fit
+    trials: int
+
+
+def _fits(
+    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int, public: bool
+) -> Iterator[_Simulated]:
+    row, plan = algorithm(method), None
     for sample, bits in _shares(samples, trials, seed):
         rows = sample.bounded()
         if plan is None:
             plan = row.plan(allowed, n_rows=rows.n_rows if public else None, n_features=rows.row_map.n_coordinates)
         with one_blas_thread():
-            theta = row.run(rows, plan, bits).theta
+            yield _Simulated(sample, rows, plan, row.run(rows, plan, bits), len(bits))
+
+
+def _errors(fits: Iterable[_Simulated]) -> tuple[Array, Array]:
+    excess, squares = [], []
+    for sample, rows, _, fit, _ in fits:
         matrix, offset = rows.row_map.coefficient_map()
-        coefficients = (theta @ matrix.T + offset)[:, : len(sample.best)]
+        coefficients = (fit.theta @ matrix.T + offset)[:, : len(sample.best)]
         excess.append(sample.excess(coefficients))
         squares.append(np.mean(sample.slope_errors(coefficients) ** 2, axis=1))
     return np.concatenate(excess), np.concatenate(squares)
@@ -116,26 +141,22 @@ class Intervals(NamedTuple):
 
 
 def _simulated_intervals(
-    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int, public: bool = True
+    samples: Sequence[Sample], method: str, allowed: PrivacyBudget, *, trials: int, seed: int, public: bool
 ) -> Intervals:
-    """Count intervals as fits print them, slope by slope."""
     try:
-        row = algorithm(with_intervals(method))
+        return _intervals(_fits(samples, with_intervals(method), allowed, trials=trials, seed=seed + 1, public=public))
     except ParameterError as error:
         return Intervals(0.0, None, str(error).split(":")[0])
-    widths, reasons, plan = [], Counter[str](), None
-    for sample, bits in _shares(samples, trials, seed + 1):
-        rows = sample.bounded()
-        if plan is None:
-            try:
-                n_rows = rows.n_rows if public else None
-                plan = row.plan(allowed, n_rows=n_rows, n_features=rows.row_map.n_coordinates)
-            except CalibrationError as error:
-                return Intervals(0.0, None, str(error))
-        with one_blas_thread():
-            fit = row.run(rows, plan, bits)
+    except CalibrationError as error:
+        return Intervals(0.0, None, str(error))
+
+
+def _intervals(fits: Iterable[_Simulated]) -> Intervals:
+    """Count intervals as fits print them, slope by slope."""
+    widths, reasons = [], Counter[str]()
+    for sample, rows, plan, fit, trials in fits:
         names = [f"x{i}" for i in range(rows.row_map.n_coordinates)]
-        for trial in range(len(bits)):
+        for trial in range(trials):
             found = infer(plan, fit, rows.row_map, names, n_rows=plan.n_rows, trial=trial)
             limits = found.conf_int()[: sample.source.n_features]
             widths.append((limits[:, 1] - limits[:, 0]) * sample.in_stddevs)
