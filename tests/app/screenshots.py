@@ -14,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from app_walk import QUIET, App, Walk, chromium, running_app
 
 DOCS = Path(__file__).parents[2] / "docs" / "images"
-STEPS = ("data", "model", "bounds", "plan", "confirm", "fits/1", "fits/1/registry", "history")
+OUTCOMES = (("pay", "number"), ("left_within_a_year", "yes-no"), ("sick_days", "count"))  # fits 1, 2 and 3
+FITS = [f"fits/{number}" for number in range(1, len(OUTCOMES) + 1)]
+STEPS = ("data", "model", "bounds", "plan", "confirm", *FITS, "fits/1/registry", "history")
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 IN_DOCS = {
     "data": "app-data",
@@ -50,19 +52,15 @@ def main() -> None:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
-        walked(opened(browser, app, 1280, 900, "light"), app)
+        page = opened(browser, app, 1280, 900, "light")
+        for target, kind in OUTCOMES[: 1 if given.docs else None]:
+            Walk(page, app).demo_fit(target, kind)
         (for_docs if given.docs else everything)(browser, app, given.folder)
         browser.close()
 
 
-def walked(page, app: App) -> None:
-    """Walk to the result of the demonstration."""
-    page.goto(f"{app.address}/p/demo/plan")
-    Walk(page, app).plan("1", intervals=True).fit()
-
-
 def everything(browser, app: App, folder: Path) -> None:
-    """Save every page at both widths, light and dark, and the printed report."""
+    """Save every page at both widths, light and dark, and the printed reports."""
     for size, (width, height) in SIZES.items():
         for scheme in ("light", "dark"):
             page = opened(browser, app, width, height, scheme)
@@ -70,18 +68,40 @@ def everything(browser, app: App, folder: Path) -> None:
                 look(page, f"{app.address}/{path}")
                 name = path.replace("p/demo/", "").replace("/", "-") or "home"
                 page.screenshot(path=folder / f"{name}-{size}-{scheme}.png", full_page=True)
-            page.goto(f"{app.address}/p/demo/fits/1/files/report.html?look=yes")
-            page.screenshot(path=folder / f"report-{size}-{scheme}.png", full_page=True)
-    printed = folder / "report.pdf"
-    page.pdf(path=printed, format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm"))
-    subprocess.run(["pdftoppm", "-r", "60", "-png", str(printed), str(folder / "printed")], check=True)
+            for (_, kind), fit in zip(OUTCOMES, FITS, strict=True):
+                page.goto(f"{app.address}/p/demo/{fit}/files/report.html?look=yes")
+                page.screenshot(path=folder / f"report-{kind}-{size}-{scheme}.png", full_page=True)
+                if (size, scheme) == ("wide", "light"):
+                    printed(page, folder, kind)
+            mistakes(page, app, folder, f"{size}-{scheme}")
+
+
+def printed(page, folder: Path, kind: str) -> None:
+    """Print a report, and save pictures of its pages."""
+    file = folder / f"report-{kind}.pdf"
+    page.pdf(path=file, format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm"))
+    subprocess.run(["pdftoppm", "-r", "70", "-png", str(file), str(folder / f"printed-{kind}")], check=True)
+
+
+def mistakes(page, app: App, folder: Path, name: str) -> None:
+    """Save a page with mistakes, and that of a fit that the ledger refuses."""
+    page.goto(f"{app.address}/p/demo/bounds")
+    Walk(page, app).bounds({"age": ("", "old")})
+    page.screenshot(path=folder / f"mistakes-{name}.png", full_page=True)
+    page.goto(f"{app.address}/p/demo/plan")
+    Walk(page, app).plan("9", intervals=False)
+    page.screenshot(path=folder / f"too-much-{name}.png", full_page=True)
+    Walk(page, app).fit()
+    page.screenshot(path=folder / f"failed-{name}.png", full_page=True)
+    page.goto(f"{app.address}/p/demo/plan")
+    Walk(page, app).plan("0.7", intervals=True)
 
 
 def for_docs(browser, app: App, folder: Path) -> None:
     """Save the pictures of the documentation."""
     page = opened(browser, app, 1000, 820, "light")
     page.goto(f"{app.address}/p/demo/plan")
-    Walk(page, app).plan("0.5")
+    Walk(page, app).plan("0.5", intervals=True)
     for step, name in IN_DOCS.items():
         look(page, f"{app.address}/p/demo/{step}")
         page.evaluate(ELSEWHERE, [str(app.folder.parent), "/home/anna"])

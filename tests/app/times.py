@@ -58,7 +58,7 @@ def planned(client: Client, epsilon: str) -> None:
     """Ask for the picture of a plan until it is complete, as the page does."""
     fields = {"epsilon": epsilon, "delta": "1/n^2", "r_squared": "0.31", "inference": "yes", "bad_rows": "raise"}
     while 'data-done="yes"' not in client.get(f"p/demo/plan/picture?{urlencode(fields)}"):
-        time.sleep(0.02)
+        time.sleep(0.1)
 
 
 def measured(folder: Path) -> list[tuple[str, float, float, float]]:

@@ -91,7 +91,14 @@ def failed(visit: Visit, fit: Fit) -> Response:
     data = fit.choices.data
     assert data is not None
     return project_page(
-        visit, "failed.html", step="confirm", fit=fit, message=fit.message(), charges=fit.charges(), ledger=data.ledger
+        visit,
+        "failed.html",
+        step="confirm",
+        fit=fit,
+        message=fit.message(),
+        refused=data.ledger in fit.message(),
+        charges=fit.charges(),
+        ledger=data.ledger,
     )
 
 

@@ -77,6 +77,7 @@ def _picture(visit: Visit, choices: Choices, plan: Plan) -> dict[str, Any]:
         "cost": found,
         "left": gauge_or_none(choices),
         "chosen": plan,
+        "paid": choices.ranges is not None and choices.ranges.paid,
         "width": WIDTH,
         "height": HEIGHT,
     }

@@ -36,7 +36,7 @@ def environment(*packages: str) -> "Environment":
 
 
 def unbroken(text: str) -> "Markup":
-    """Return escaped text in which no line ends inside a number such as 1e-06."""
+    """Return escaped text in which no line ends inside a number such as 1e-06, or inside a date."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"[\d.]+e-\d+", r'<span class="unbroken">\g<0></span>', str(escape(text))))
+    return Markup(re.sub(r"[\d.]+e-\d+|\b\d{4}-\d\d-\d\d\b", r'<span class="unbroken">\g<0></span>', str(escape(text))))

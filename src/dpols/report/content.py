@@ -15,7 +15,7 @@ TITLE = "Privacy report"
 
 
 _KINDS = {"logistic": "A logistic regression", "poisson": "A Poisson regression"}
-_IN_WORDS = {"Dep. variable": "outcome", "Reference": "first categories"}
+_IN_WORDS = {"Dep. variable": "outcome", "Reference": "compared with"}
 _MOST_TERMS = 12  # that are named in a line
 
 
@@ -153,7 +153,7 @@ _SLOPES = {
     "others being equal; its exponential is a rate ratio.",
 }
 _BARS = (
-    "Light bars are the 95% intervals, dark ones the part of them that is privacy noise alone. The mark is the value, "
+    "Thick bars are the 95% intervals, thin ones the part of them that is privacy noise alone. The mark is the value, "
     "and a dotted line is 0. Each row has a scale of its own."
 )
 
@@ -183,7 +183,7 @@ def _slopes(report: Any) -> tuple[str, ...]:
 
 
 _SCATTER = (
-    "Each mark is the mean residual of rows with about the same fitted value, and the light bar its 95% interval: "
+    "Each mark is the mean residual of rows with about the same fitted value, and the bar its 95% interval: "
     "privacy noise, and sampling noise if rows are independent. The dotted line is 0. Means that leave it in a bend "
     "say that a power or a transform is missing."
 )
