@@ -74,6 +74,7 @@ def test_a_fit_that_the_ledger_refuses_says_so_and_spends_nothing(visitor, table
     page = visitor.get(f"{key}/fits/1").text
     assert "Nothing was spent" in page
     assert "would take" in page
+    assert "decimal marks" not in page  # nothing on other pages would help
     assert not entries(visitor.site)
 
 

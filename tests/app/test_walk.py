@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +13,7 @@ from app_visits import CANARY, ROWS, shown, text_of
 
 from dpols.generalised_estimators import load_any
 from dpols.ledger import BudgetLedger
+from dpols.report.registry import QUESTIONS
 
 pytestmark = pytest.mark.extras
 
@@ -41,6 +44,64 @@ def test_the_walk_leads_from_a_table_to_a_model_that_the_commands_can_use(visito
     assert json.loads(visitor.get(f"{key}/fits/1/files/report.json").text)["ledger_entry"] == entry.identity
     assert visitor.get(f"{key}/fits/1/files/request.json").status_code == 404
     assert "row" in text_of(visitor.get(f"{key}/history"))
+
+
+def test_what_is_taken_along_is_of_use_to_the_commands(visitor, table, tmp_path):
+    key = visitor.walked(table)
+    for number in ("1", "2"):
+        visitor.post(f"{key}/confirm", {**visitor.order(key), "again": "yes"})
+        assert visitor.until_done(key, number) == "done"
+    for name in ("report.json", "model.json", "bounds.toml"):
+        (tmp_path / name).write_text(visitor.get(f"{key}/fits/2/files/{name}").text)
+    ledger = visitor.site.projects.find("a-study").choices().data.ledger
+    runs = (
+        ("verify", "report.json", f"--ledger={ledger}"),
+        ("predict", "model.json", str(table), "--out=predicted.csv"),
+        ("fit", str(table), "--target=pay", "--bounds=bounds.toml", "--epsilon=1", "--delta=1e-6", "--out=again.json"),
+    )
+    for run in runs:
+        done = subprocess.run([sys.executable, "-m", "dpols", *run], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "predicted.csv").read_text().splitlines()) == ROWS + 1
+    assert load_any(tmp_path / "again.json").feature_names_in_.tolist() == ["age", "hours", "region"]
+
+
+def test_an_entry_of_the_registry_is_made_of_answers_and_of_the_whole_ledger(visitor, table):
+    yaml = pytest.importorskip("yaml")
+    key = visitor.walked(table)
+    for number in ("1", "2"):
+        visitor.post(f"{key}/confirm", {**visitor.order(key), "again": "yes"})
+        assert visitor.until_done(key, number) == "done"
+    empty = visitor.post(f"{key}/fits/1/registry", {})
+    assert empty.status_code == 422
+    assert shown(empty).count("none is made up") == len(QUESTIONS)
+    answers = {name: question.choices[0] if question.choices else "an answer" for name, question in QUESTIONS.items()}
+    wrong = visitor.post(f"{key}/fits/1/registry", {**answers, "publication_date": "soon"})
+    assert "YYYY-MM-DD" in shown(wrong)
+    assert 'value="an answer"' in wrong.text
+    made = visitor.post(f"{key}/fits/1/registry", {**answers, "publication_date": "2026-11-01"})
+    assert made.headers["content-disposition"] == 'attachment; filename="registry.yaml"'
+    entry = yaml.safe_load(made.text)["deployment"]
+    assert entry["basic"]["name"] == "an answer"
+    assert entry["privacy_loss"]["privacy_parameters"] == {"epsilon": 3.0, "delta": 1e-5}  # of the ledger
+    assert "exact" in entry["implementation"]["mechanisms"]
+
+
+def test_a_large_epsilon_is_said_to_promise_next_to_nothing(visitor, table):
+    key = visitor.walked(table)
+    assert "next to nothing" not in visitor.get(f"{key}/confirm").text
+    visitor.plan(key, epsilon="9")
+    assert "promises next to nothing" in visitor.get(f"{key}/confirm").text
+
+
+def test_a_plan_says_that_ranges_that_are_paid_for_are_not_simulated(visitor, table):
+    key = visitor.project()
+    visitor.data(key, table)
+    visitor.model(key)
+    visitor.bounds(key)
+    assert "are not simulated" not in drawn(visitor, key)
+    visitor.bounds(key, way="paid")
+    assert "are not simulated" in drawn(visitor, key)
 
 
 @pytest.mark.parametrize(

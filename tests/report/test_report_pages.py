@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivacyReport, PrivateLinearRegression
+from dpols import Bounds, PrivacyReport, PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor
+from dpols.pages import unbroken
 from dpols.privacy import PrivacyBudget
 from dpols.privacy.attacker import success_under
 
@@ -140,3 +141,27 @@ def test_success_has_its_limits():
     assert success_under(PrivacyBudget(1e-12, 1e-300)) == pytest.approx(0.5, abs=1e-12)
     assert success_under(PrivacyBudget(1e6, 1e-6)) == 1.0
     assert success_under(PrivacyBudget(1e-12, 0.5)) == pytest.approx(0.75, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (PrivateLogisticRegression, "the log-odds of a yes (1) change"),
+        (PrivatePoissonRegressor, "the logarithm of the mean count changes"),
+    ],
+)
+def test_a_report_says_what_slopes_are_where_they_are_no_changes_of_the_outcome(kind, said):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (500, 2))
+    target = {} if kind is PrivateLogisticRegression else {"target": (0.0, 1.0)}
+    bounds = Bounds(features=[(-1.0, 1.0), (-2.0, 3.0)], **target)
+    report = kind(epsilon=2.0, delta=1e-6, bounds=bounds).fit(X, (X[:, 0] > 0.0).astype(int)).privacy_report_
+    assert said in Page(report.to_html()).text
+    assert said in report.to_markdown()
+    assert "log-odds" not in Page(fit().to_html()).text
+
+
+def test_no_line_ends_inside_a_number_or_a_date():
+    assert unbroken("delta 1e-06 on 2026-11-18") == (
+        'delta <span class="unbroken">1e-06</span> on <span class="unbroken">2026-11-18</span>'
+    )
