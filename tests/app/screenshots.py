@@ -106,6 +106,14 @@ def for_docs(browser, app: App, folder: Path) -> None:
         look(page, f"{app.address}/p/demo/{step}")
         page.evaluate(ELSEWHERE, [str(app.folder.parent), "/home/anna"])
         page.screenshot(path=folder / f"{name}.png")
+        shrunk(folder / f"{name}.png")
+
+
+def shrunk(path: Path) -> None:
+    """Write a picture with 128 colours, which takes less than half of the place."""
+    from PIL import Image
+
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def opened(browser, app: App, width: int, height: int, scheme: str):
