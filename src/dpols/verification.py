@@ -187,7 +187,7 @@ def _row_count(report: PrivacyReport, data: dict[str, Any]) -> Finding:
     """Compare what is said of the number of rows with the relation, and its noise with the release that counts them."""
     what, problem = "number of rows", _contradiction_on_rows(report)
     if problem is None:
-        return Finding(what, True, f"told as {report.relation!r} neighbours allow")
+        return Finding(what, True, f"stated as {report.relation!r} neighbours allow")
     if (other := _other_version(data)) is not None:
         return Finding(what, False, _unreadable(other), about="unchecked")
     return Finding(what, False, problem)
@@ -203,7 +203,7 @@ def _contradiction_on_rows(report: PrivacyReport) -> str | None:
     if assumed:
         return f"assumed_public lists the number of rows, which is not public {under}"
     if (n_rows is None) != (noise is None) or (noise is not None and not 0.0 < noise < math.inf):
-        return f"n_rows={n_rows} and n_rows_noise={noise} {under}, by which it is told with noise or not at all"
+        return f"n_rows={n_rows} and n_rows_noise={noise} {under}, by which it is stated with noise or not at all"
     expected = _noise_of_row_count(report)
     if expected is None or (noise is not None and math.isclose(noise, expected, rel_tol=_ROUNDING)):
         return None

@@ -134,14 +134,14 @@ def of_the_row_count(report, **change):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"n_rows_noise": None}, "told with noise or not at all"),
-        ({"n_rows": None}, "told with noise or not at all"),
-        ({"n_rows_noise": 0.0}, "told with noise or not at all"),
+        ({"n_rows_noise": None}, "stated with noise or not at all"),
+        ({"n_rows": None}, "stated with noise or not at all"),
+        ({"n_rows_noise": 0.0}, "stated with noise or not at all"),
         ({"relation": "zero-out"}, "by which it is public and has no noise"),
         ({"relation": "zero-out", "n_rows_noise": None}, "does not list the number of rows"),
     ],
 )
-def test_a_hidden_number_of_rows_is_told_with_noise(with_hidden_rows, change, why):
+def test_a_hidden_number_of_rows_is_stated_with_noise(with_hidden_rows, change, why):
     assert problems(verify_report(with_hidden_rows)) == []
     holds, detail = of_the_row_count(with_hidden_rows, **change)
     assert not holds

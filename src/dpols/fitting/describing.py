@@ -181,7 +181,7 @@ def _weights_are_in_sums(outcome: Outcome) -> bool:
 
 
 def _rows(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[int | None, float | None]:
-    """Return the number of rows that may be told, and the standard deviation of its noise, None where it is public."""
+    """Return the number of rows that may be stated, and the standard deviation of its noise; None if it is public."""
     if prepared.public_rows is not None:
         return prepared.public_rows, None
     if evidence.rows is None or _weights_are_in_sums(outcome):  # what counts rows then adds up their weights

@@ -56,7 +56,7 @@ class Prepared:
 
     @property
     def public_rows(self) -> int | None:
-        """The number of rows, where it may be told."""
+        """The number of rows, where it may be stated."""
         return public_rows(self.relation, self.source)
 
     @property

@@ -29,7 +29,7 @@ class Neighbours(StrEnum):
 
     @property
     def rows_are_public(self) -> bool:
-        """Whether neighbours have the same number of rows, so that it may be told."""
+        """Whether neighbours have the same number of rows, so that it may be stated."""
         return self is not Neighbours.ADD_REMOVE
 
     @property

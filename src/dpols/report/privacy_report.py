@@ -119,7 +119,7 @@ class PrivacyReport(Report):
 
     @property
     def row_count(self) -> str:
-        """The number of rows, as far as it may be told."""
+        """The number of rows, as far as it may be stated."""
         if self.n_rows is None:
             return "not public, and not released"
         if self.n_rows_noise is None:
