@@ -282,20 +282,30 @@ def _columns(content: dict[str, Any]) -> Finding:
 
 
 def _outcome(content: dict[str, Any]) -> Finding:
-    """Compare what a model predicts with what its report says: family, labels, and a function of the target."""
+    """Compare what a model predicts with what its report says: family, labels, exposure, a function of the target."""
     report = content["report"]
     try:
         method = (ALGORITHMS | GENERALISED).get(report["method"])
         family = None if method is None else method.family
         labels = [str(label) for label in content.get("classes", ())]
         feature_map = None if content["feature_map"] is None else FeatureMap.from_dict(content["feature_map"])
-        target = next(text for name, text in reversed(report["bounds"]) if name == "target")
+        stated = {name: text for name, text in report["bounds"]}  # of a name that a column has, too, the last
+        target, exposed = stated["target"], EXPOSURE_IS_PUBLIC in report["assumed_public"]
         same = (content["family"], labels) == (family, report["labels"])
-    except (KeyError, StopIteration, TypeError, ValueError):
+        same = same and _as_range(content.get("exposure_range")) == (stated["exposure"] if exposed else None)
+    except (KeyError, TypeError, ValueError):
         raise ModelFileError("the model file lacks a part of what it predicts.") from None
     fitted = "" if feature_map is None or not feature_map.target_transform else f" of {feature_map.fitted_name}, where"
     same = same and (fitted in str(target) if fitted else " of " not in str(target))
     return Finding("what is predicted", same, "that of the report" if same else "differs from that of the report")
+
+
+def _as_range(ends: Any) -> str | None:
+    """Return a range as reports write it."""
+    if ends is None:
+        return None
+    low, high = ends
+    return f"[{low:g}, {high:g}]"
 
 
 def _intervals(content: dict[str, Any]) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from dpols import (
     PrivateLinearRegression,
     logit,
     ols,
+    poisson,
 )
 from dpols.errors import ModelFileError
 from dpols.report.basis import digest_of
@@ -252,17 +253,40 @@ def of_labels(table):
     return logit("late ~ age", table, epsilon=1.0, delta=1e-6, bounds=bounds, classes=("no", "yes"))
 
 
+def of_counts(table):
+    bounds = Bounds(features={"age": (0, 1)}, target=(0, 5))
+    return poisson(
+        "late ~ age",
+        table.assign(late=table["pay"].round()),
+        epsilon=1.0,
+        delta=1e-6,
+        bounds=bounds,
+        exposure="pay",
+        exposure_range=(1, 3),
+    )
+
+
 @pytest.mark.extras
 @pytest.mark.parametrize(
     ("fit", "change"),
     [
+        (of_counts, lambda content: content.update(exposure_range=[1.0, 4.0])),
+        (of_counts, lambda content: content.update(exposure_range=None)),
         (with_a_function, lambda content: content["feature_map"].update(target_transform=[])),
         (with_a_function, lambda content: content["feature_map"].update(target_name="income")),
         (with_a_function, lambda content: content.update(family="poisson")),
         (of_labels, lambda content: content.update(classes=["yes", "no"])),
         (of_labels, lambda content: content.update(family="poisson")),
     ],
-    ids=["without its function", "another target", "another family", "swapped labels", "counts for labels"],
+    ids=[
+        "exposure",
+        "no exposure",
+        "without its function",
+        "another target",
+        "another family",
+        "swapped labels",
+        "counts for labels",
+    ],
 )
 def test_what_a_model_predicts_is_what_its_report_says(fit, change, tmp_path):
     pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
