@@ -58,7 +58,8 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
         Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
         added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     options : mapping, optional
-        ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data.
+        ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data. ``{"calibration": True}``
+        pays for predicted against observed outcomes, which ``calibration`` and ``plot_calibration`` show.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite, or whose label is not declared: refuse them, or count each as a row
         of zeros without a word.
@@ -287,7 +288,8 @@ class PrivatePoissonRegressor(PredictingCounts, RegressorMixin, PrivateRegressio
         Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
         added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     options : mapping, optional
-        ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data.
+        ``{"n_iterations": 8}`` takes fewer steps than 16, each with a pass over the data. ``{"calibration": True}``
+        pays for predicted against observed outcomes, which ``calibration`` and ``plot_calibration`` show.
     bad_rows : "raise" or "zero", default="raise"
         What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
     unit : str or int, optional

@@ -146,4 +146,88 @@ BUGS = (
         "curvature",
         Edit("algorithms/generalised.py", " - _SLOPED * pays", ""),
     ),
+    Bug(
+        "no clipping",
+        "exposure",
+        Edit("data/rows.py", "np.clip(exposures, *ends) / ends[1]", "exposures / ends[1]"),
+    ),
+    Bug(
+        "a total more that is charged as none",
+        "exposure",
+        Edit(
+            "statistics/sums.py",
+            "totals_sensitivity(one_more=rows.row_map.beside is not None)",
+            'totals_sensitivity(one_more=rows.row_map.beside == "weight")',
+        ),
+    ),
+    Bug(
+        "what a row adds depends on its place",
+        "exposure over the largest of a block",
+        Edit("data/rows.py", "np.clip(exposures, *ends) / ends[1]", "np.clip(exposures, *ends) / exposures.max()"),
+    ),
+    Bug(
+        "a bad row that counts",
+        "a row without exposure",
+        Edit("data/rows.py", "shares if bad is None else np.where(bad, 0.0, shares)", "shares"),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "mean exposure",
+        Edit(
+            "algorithms/whitening.py",
+            "    return _totals(rows, plan, channel.gaussian(exact, multiplier=plan.totals_multiplier)), products\n",
+            "    released = channel.gaussian(exact, multiplier=plan.totals_multiplier)\n"
+            "    if rows.row_map.exposure is not None:\n"
+            "        released[:, -1] = np.ravel(exact.value)[-1] * np.ravel(exact.step)[0]\n"
+            "    return _totals(rows, plan, released), products\n",
+        ),
+    ),
+    Bug(
+        "no clipping",
+        "deviances of a search",
+        Edit("private_search/scores.py", "(np.minimum(steps, _STEPS) - _STEPS // 2)", "(steps - _STEPS // 2)"),
+    ),
+    Bug(
+        "no clipping",
+        "outcomes in bins of predictions, in floating point",
+        Edit(
+            "data/span.py",
+            "np.minimum(response.outcome(self.target)[:, None] / ends[-1], 1.0)",
+            "response.outcome(self.target)[:, None] / ends[-1]",
+        ),
+    ),
+    Bug(
+        "no clipping",
+        "places of predictions in bins",
+        Edit("data/span.py", "0.5 * np.clip((means - low) / width, 0.0, 1.0)", "(means - low) / width"),
+    ),
+    Bug(
+        "an exact value in the place of its release",
+        "calibration",
+        Edit(
+            "algorithms/calibration_bins.py",
+            "    counts, outcomes, places = np.split(channel.gaussian(exact, multiplier=multiplier), 3, axis=1)\n",
+            "    channel.gaussian(exact, multiplier=multiplier)\n"
+            "    counts, outcomes, places = np.split(exact.value * exact.step, 3, axis=1)\n",
+        ),
+    ),
+    Bug(
+        "shares of the budget that add up to more than the whole",
+        "calibration",
+        Edit("algorithms/generalised.py", "_SLOPED * pays - binned\n", "_SLOPED * pays\n"),
+    ),
+    Bug(
+        "shares of the budget that add up to more than the whole",
+        "calibration beside intervals",
+        Edit("algorithms/generalised_inference.py", "2.0 * gram - third - binned\n", "2.0 * gram - third\n"),
+    ),
+    Bug(
+        "the target counts where its range is known",
+        "paid bounds of yes/no outcomes",
+        Edit(
+            "side_releases/paid_bounds.py",
+            '    unknown += [source.n_features] * (target_is != "known")\n',
+            "    unknown += [source.n_features]\n",
+        ),
+    ),
 )
