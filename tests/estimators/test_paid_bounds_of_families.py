@@ -14,6 +14,8 @@ from dpols import (
     PrivatePoissonRegressor,
 )
 from dpols.errors import BoundsError
+from dpols.side_releases import paid_bounds
+from dpols.side_releases.counting import value_counts
 from dpols.side_releases.paid_bounds import PASSES
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -39,6 +41,22 @@ def test_a_yes_no_outcome_costs_nothing_and_says_nothing_of_the_bounds():
     assert dict(report.bounds)["target"] == "[0, 1]"
     other = PrivateLogisticRegression(**HOW, bounds=PaidBounds()).fit(X, 1.0 - yes)
     assert other.privacy_report_.bounds == report.bounds
+
+
+@pytest.mark.parametrize("estimator", [PrivateLogisticRegression, PrivatePoissonRegressor])
+def test_only_a_count_is_counted_beside_the_features(estimator, monkeypatch):
+    X, yes, counts = drawn(500)
+    logistic = estimator is PrivateLogisticRegression
+    seen = []
+
+    def watched(rows, edges):
+        found = value_counts(rows, edges)
+        seen.append((edges[-1] is None, round((found.sensitivity * found.step) ** 2)))
+        return found
+
+    monkeypatch.setattr(paid_bounds, "value_counts", watched)
+    estimator(**HOW, bounds=PaidBounds()).fit(X, yes if logistic else counts)
+    assert seen == [(logistic, 2 if logistic else 3)] * 2
 
 
 def test_the_range_of_counts_starts_at_zero_and_is_found():
