@@ -6,6 +6,8 @@ import pytest
 import dpols
 from dpols import Bounds, PrivatePoissonRegressor
 from dpols.errors import BadRowsError, BoundsError, DataError, ParameterError
+from dpols.storage.model_file import write_model
+from dpols.verification import verify_file
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ENDS = (0.05, 1.0)
@@ -77,6 +79,15 @@ def test_a_model_file_keeps_the_range(tmp_path):
     again = PrivatePoissonRegressor.load(tmp_path / "model.json")
     assert again.exposure_range == ENDS
     np.testing.assert_array_equal(again.predict(X[:9], exposure=0.3), model.predict(X[:9], exposure=0.3))
+
+
+@pytest.mark.parametrize("ends", [None, [0.05, 2.0], [0.05, 1.0]])
+def test_a_model_file_of_another_range_than_its_report_is_found_out(ends, tmp_path):
+    X, y, exposure = drawn(500)
+    model = model_of(random_state=None).fit(X, y, exposure=exposure)
+    write_model(tmp_path / "model.json", {**model._content(), "exposure_range": ends})
+    found = {finding.what: finding.holds for finding in verify_file(tmp_path / "model.json")}
+    assert found["what is predicted"] == (ends == [0.05, 1.0])
 
 
 @pytest.mark.extras
