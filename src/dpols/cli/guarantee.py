@@ -157,7 +157,10 @@ def explicit_bounds(
 
 
 def _bounds_of_ihm(n_features: int, known: dict[str, float], parameters: dict[str, float]) -> dict[str, float | None]:
-    """Return clip level, residuals and risk of IHM, whose noise is that of exact accounting at this clip level."""
+    """Return clip level, residuals and risk of IHM, whose noise is that of exact accounting at this clip level.
+
+    The shift is that of a smallest eigenvalue known exactly; a run knows a lower bound at best and may add more.
+    """
     from .. import theory
 
     scale: dict[str, Any] = {"theta_norm": known["theta_norm"], "target_bound": known["target_bound"]}

@@ -60,7 +60,10 @@ def linmix_guarantee(
     target_bound: float = 1.0,
     failure_probability: float | None = None,
 ) -> Guarantee:
-    """Return LinMix's guarantee (with dynamic k), in terms of lambda_min([X, y]'[X, y]) and the loss L(theta*)."""
+    """Return LinMix's guarantee (with dynamic k), in terms of lambda_min([X, y]'[X, y]) and the loss L(theta*).
+
+    The theorem assumes a failure probability of at most delta.
+    """
     gamma = linmix_multiplier(budget, n_features, failure_or_default(budget, failure_probability))
     of_theta, of_target = 1.0 + theta_norm**2, 1.0 + target_bound**2
     scale = of_theta * of_target

@@ -48,8 +48,10 @@ def no_clipping_level(
 ) -> float:
     """Return the clip level C at which nothing is clipped: 6 max(C_Y, |theta*|).
 
-    This holds where the sketch has k >= b max(d, ...) rows with sqrt(b) >= 2 + sqrt(kappa). Where the sketch factor b
-    and the condition number kappa are given, the factor 6 becomes 3 / (1 - 1 / (2 sqrt(b) - 1 - sqrt(kappa))).
+    This holds where the sketch has k >= b max(c0 d, kappa d, ...) rows with sqrt(b) >= 2 + sqrt(kappa). Where the
+    sketch factor b and the condition number kappa are given, the factor 6 becomes
+    3 / (1 - 1 / (2 sqrt(b) - 1 - sqrt(kappa))). The proof has sigma sqrt(k) <= gamma C, by the theorem's closed form;
+    in exact accounting their ratio is about sqrt(2), and the last formula needs sqrt(2) / (...) in place of 1 / (...).
     """
     scale = max(target_bound, theta_norm)
     if condition_number is None and sketch_factor is None:

@@ -41,7 +41,10 @@ def shifted_condition_number(*, smallest: float, largest: float, floor: float) -
 
 
 def no_clipping_ratio(*, n_features: int, sketch_size: int, condition_number: float) -> float:
-    """Return chi sqrt(kappa) / (2 - chi) with chi = sqrt(d / k); below 1, the iterates of IHM stay unclipped."""
+    """Return chi sqrt(kappa) / (2 - chi) with chi = sqrt(d / k); below 1, residuals of IHM stay bounded.
+
+    Whether they are clipped depends on C, too: see `residual_bound_at` and `no_clipping_level`.
+    """
     chi = math.sqrt(n_features / sketch_size)
     return chi * math.sqrt(condition_number) / (2.0 - chi)
 

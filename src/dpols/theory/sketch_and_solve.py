@@ -11,7 +11,7 @@ from .terms import failure_or_default, log_inverse
 
 @dataclass(frozen=True)
 class BestLinMix:
-    """LinMix with its sketch chosen for the data, which the paper uses to show that this does not change its bound."""
+    """LinMix with its sketch chosen for the data, which by the paper does not improve its leading multiplier."""
 
     floor: float  # gamma*
     sketch_size: float  # k that this floor belongs to, before rounding
