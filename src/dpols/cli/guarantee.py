@@ -159,6 +159,7 @@ def explicit_bounds(
 def _bounds_of_ihm(n_features: int, known: dict[str, float], parameters: dict[str, float]) -> dict[str, float | None]:
     """Return clip level, residuals and risk of IHM, whose noise is that of exact accounting at this clip level.
 
+    The risk is that of IHM with its ridge term, and is bounded only where residuals stay below the clip level.
     The shift is that of a smallest eigenvalue known exactly; a run knows a lower bound at best and may add more.
     """
     from .. import theory
@@ -176,10 +177,12 @@ def _bounds_of_ihm(n_features: int, known: dict[str, float], parameters: dict[st
     }
     raised: dict[str, Any] = {"smallest": smallest + shift, "largest": largest + shift}
     spectrum: dict[str, Any] = {"smallest": smallest, "largest": largest, "shift": shift}
-    risk = _or_none(theory.risk_bound, **steps, **spectrum, theta_norm=known["theta_norm"])
+    residuals = _or_none(theory.residual_bound_at, **steps, **scale, **raised, iteration=n_iterations - 1)
+    clips = residuals is None or residuals > level
+    risk = None if clips else _or_none(theory.risk_bound, **steps, **spectrum, theta_norm=known["theta_norm"])
     return {
         "no_clipping_level": level,
-        "residual_bound": _or_none(theory.residual_bound_at, **steps, **scale, **raised, iteration=n_iterations - 1),
+        "residual_bound": residuals,
         **_fields("risk", risk, ("noise", "start", "shrinkage", "total")),
     }
 
@@ -245,7 +248,7 @@ def show_guarantees(promised: "tuple[Guarantee, ...]") -> None:
 def show_parameters(parameters: dict[str, float]) -> None:
     """Print what is suggested for IHM beside what is used."""
     ratio = parameters["no_clipping_ratio"]
-    verdict = "nothing is clipped" if ratio < 1.0 else "residuals may be clipped"
+    verdict = "a large C clips nothing" if ratio < 1.0 else "residuals may be clipped"
     lines = [
         ("T* of the theorem", number(parameters["best_iterations"])),
         ("iterations, suggested and used", _both(parameters, "suggested_iterations", "n_iterations")),
@@ -283,10 +286,10 @@ def show_explicit(explicit: dict[str, float | None]) -> None:
 _EXPLICIT = (
     ("no_clipping_level", "C = 6 max(C_Y, |theta*|)"),
     ("residual_bound", "residuals of IHM at the last step, at most"),
-    ("risk_total", "excess risk of IHM with this C, at most"),
+    ("risk_total", "excess risk of IHM with ridge and this C, at most"),
     ("risk_noise", "  of which noise of the gradients"),
     ("risk_start", "  of which too few steps"),
-    ("risk_shrinkage", "  of which the shift"),
+    ("risk_shrinkage", "  of which the shift, with lambda_min known"),
     ("constant_a0", "a0: k >= a0 max(d, log(4 a1 T / failure))"),
     ("constant_a1", "a1"),
     ("constant_a2", "a2: C >= a2 max(C_Y, |theta*|)"),
