@@ -82,6 +82,32 @@ def test_outer_limits_help_and_are_kept():
     assert abs(bounds.target[1]) < 1e6
 
 
+def test_bounds_for_intervals_cut_next_to_nothing():
+    table = skewed()
+    tight, roomy = released(table, PaidBounds()), released(table, PaidBounds().for_intervals())
+    assert roomy.x_norm is None
+    for name in ("income", "score"):
+        low, high = roomy.features[name]
+        assert table[name].between(low, high).mean() > 0.9999 > table[name].between(*tight.features[name]).mean()
+        assert high - low < 12.0 * (tight.features[name][1] - tight.features[name][0])
+    limited = released(
+        table, PaidBounds({**dict.fromkeys(table.columns[:-1]), "year": (1940.0, 2020.0)}).for_intervals()
+    )
+    assert limited.features["year"] == (1940.0, 2020.0)
+
+
+def test_only_a_fit_with_intervals_leaves_room():
+    table = skewed(5_000)
+    X, y = table[["income"]].to_numpy(), table["y"].to_numpy()
+    fits = [
+        PrivateLinearRegression(1.0, 1e-6, PaidBounds(), inference=inference, arithmetic="float", random_state=0)
+        for inference in (False, True)
+    ]
+    plain, inferred = (dict(fit.fit(X, y).privacy_report_.bounds)["target"] for fit in fits)
+    highs = [float(words.split(",")[-1].strip(" ])")) for words in (plain, inferred)]
+    assert highs[1] > 2.0 * highs[0]
+
+
 def test_a_column_of_which_nothing_is_seen_gets_bounds_that_leave_it_out():
     table = skewed(20_000)
     table["gains"] = 0.0

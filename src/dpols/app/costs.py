@@ -116,7 +116,9 @@ def _planned(
 
     method, budget = method_of(family, inference=inference), PrivacyBudget(epsilon, delta)
     options: dict[str, Any] = {"cov_type": "cluster"} if inference and units else {}
-    bounds = PaidBounds(share=PAID_SHARE).releases(budget, n_features) if paid else ()
+    found = PaidBounds(share=PAID_SHARE)
+    found = found.for_intervals() if inference else found
+    bounds = found.releases(budget, n_features) if paid else ()
     planned = plan_fit(method, budget, n_rows=n_rows, n_features=n_features + 1, bounds=bounds, **options)
     plan, beside = planned.method, planned.beside
     return _Planned((*beside.release_names, *plan.release_names), (*beside.releases, *plan.releases))

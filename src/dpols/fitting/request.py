@@ -95,8 +95,9 @@ class Request:
         return budget_for(self.epsilon, self.delta, n_rows)
 
     def declared_bounds(self) -> Bounds | PaidBounds:
-        """Return the bounds, or say that they are required."""
-        return self._for_family(self._declared_bounds())
+        """Return the bounds, or say that they are required. Those that are found leave room for intervals."""
+        bounds = self._for_family(self._declared_bounds())
+        return bounds.for_intervals() if self.inference and isinstance(bounds, PaidBounds) else bounds
 
     def origin_of(self, bounds: Bounds | PaidBounds) -> Origin:
         """Return where the numbers come from that the fit takes for public: its bounds, and other limits with them."""

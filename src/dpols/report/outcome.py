@@ -14,10 +14,10 @@ NO_INTERVALS = (
     "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
 )
 CUT_AT_FOUND_BOUNDS = (
-    "Caution: the fit found its own bounds and cut values there. The intervals are about the cut values, and do not "
-    "account for what the found bounds cut off. In simulations of skewed (lognormal) columns at epsilon 1, half of the "
-    "95% intervals missed the slope of the uncut values with 3,000 rows, and three of four with 30,000. Declare bounds "
-    "for intervals."
+    "Caution: the fit found its own bounds, left room beyond, and cut values there. The intervals are about the cut "
+    "values, and do not account for what the found bounds cut off: next to nothing where tails are like those of "
+    "lognormal columns, but rare values that lie much farther out are cut. Declare bounds where such values may be; "
+    "far too wide ones do little harm."
 )
 CONSTRAINED_NOISE = (
     "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "

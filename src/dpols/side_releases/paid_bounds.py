@@ -48,6 +48,7 @@ _RESOLUTION_IN_LIMITS = 2.0**-20  # of the width of declared limits: what is tak
 _PARTS = (0.45, 0.45, 0.1)  # of the share: magnitudes, limits, norms
 PASSES = ("counts of values by magnitude", "counts of values by quantile", "counts of norms of rows")
 _TAIL = 0.4  # on either side, of what need not be kept: tails are as likely a bit larger as smaller
+_ROOM, _MOST_ROOM = 4.0, 1e6  # for intervals, and at most
 _SURE = 4.5  # standard deviations of noise by which some count must stand out, for a column to be more than zeros
 
 
@@ -72,6 +73,9 @@ class PaidBounds:
         For columns without limits: values beyond this are clipped to it.
     norm : bool, default=True
         Whether to bound the norm of a row by a private quantile, too.
+    room : float, default=0.0
+        How much farther from the median than they are found the bounds are set, as a multiple; intervals need it, as
+        values that are cut bias slopes.
     known : sequence of str
         Features whose limits are their bounds, such as columns of categories; set where a feature map is given.
 
@@ -86,6 +90,7 @@ class PaidBounds:
     resolution: float = 1e-3
     largest: float = 1e9
     norm: bool = True
+    room: float = 0.0
     known: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -96,6 +101,8 @@ class PaidBounds:
             object.__setattr__(self, name, _share(name, getattr(self, name)))
         for name in ("resolution", "largest"):
             object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
+        if not 0.0 <= self.room <= _MOST_ROOM:
+            raise BoundsError(f"room={self.room!r} must lie between 0 and {_MOST_ROOM:g}.")
         if not _SMALLEST <= self.resolution < self.largest <= _LARGEST:
             raise BoundsError(
                 f"resolution={self.resolution!r} must be less than largest={self.largest!r}, and both must lie between "
@@ -103,10 +110,15 @@ class PaidBounds:
             )
 
     def __repr__(self) -> str:
-        defaults = {"resolution": 1e-3, "largest": 1e9, "norm": True, "features": None, "target": None, "known": ()}
+        defaults = {"features": None, "target": None, "known": (), "norm": True, "room": 0.0}
+        defaults |= {"resolution": 1e-3, "largest": 1e9}
         given = [(name, getattr(self, name)) for name in self.__dataclass_fields__]
         shown = [f"{name}={value!r}" for name, value in given if name not in defaults or value != defaults[name]]
         return f"PaidBounds({', '.join(shown)})"
+
+    def for_intervals(self) -> "PaidBounds":
+        """Return bounds that cut next to nothing: with room beyond what is found, and no limit of norms."""
+        return replace(self, norm=False, room=max(self.room, _ROOM))
 
     def releases(self, budget: PrivacyBudget, n_features: int) -> tuple[GaussianRelease, ...]:
         """Return what the bounds of a table cost of a whole (zero-out) budget: one release for each pass."""
@@ -170,7 +182,7 @@ def release_bounds(
     for place, counts in second.items():
         seen = place == source.n_features or _more_than_zeros(first[place])  # there is no fit without a target
         wanted = tail * _beside_zero(first[place], n_rows)
-        pair = without_tails(counts, wanted) if seen else _neutral(counts.edges)
+        pair = _with_room(without_tails(counts, wanted), counts, paid.room) if seen else _neutral(counts.edges)
         if place == source.n_features and target_is == "a count":
             pair = 0.0, max(pair[1], 1.0)
         found[place] = pair
@@ -245,6 +257,14 @@ def _more_than_zeros(counts: Counts) -> bool:
     zeros = _zero_bin(counts.edges)
     others = counts.values if zeros is None else np.delete(counts.values, zeros)
     return not len(others) or float(others.max()) > _SURE * counts.noise
+
+
+def _with_room(pair: Interval, counts: Counts, room: float) -> Interval:
+    """Return wider bounds, within the outer limits: each end lies farther from the median by so many times its way."""
+    low, high = pair
+    middle = min(max(median(counts), low), high)
+    ends = low - room * (middle - low), high + room * (high - middle)
+    return max(ends[0], min(low, float(counts.edges[0]))), min(ends[1], max(high, float(counts.edges[-1])))
 
 
 def _neutral(edges: Array) -> Interval:
