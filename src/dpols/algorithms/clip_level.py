@@ -27,7 +27,9 @@ SEEN = 3.3  # standard deviations from which lengths above an edge are more than
 MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen: no intervals beyond
 _SEEN_APART = 4.0  # the same for edges beyond one above which none are seen, of which there are many
 TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
-_TAIL = 4.0  # power at which lengths are taken to thin out
+_TAIL, _FLATTEST = 4.0, 1.5  # powers at which lengths are taken to thin out, unless counts show less, and at least
+HEAVY = 2.5  # power below which counts show that lengths thin out less
+_FEW = 0.05  # share of rows above an edge, up to which the power at which they thin out there is that of a tail
 _LOST, _LOST_TAIL = 1.3, 3.0  # standard deviations of a count that residuals clipped off unseen are allowed for with,
 # and the power at which they are taken to thin out: a sum of squares feels tails more than a gradient does
 _ROOM = (1.05, 0.5)  # of the range rule: a factor, and how far from the mean target predictions are expected
@@ -45,6 +47,7 @@ class ClipLevels:
     unseen: Array  # number of rows that could lie above the lowest edge above which none are seen
     lost: Array  # of the residuals' sum of squares, in squared bounds, what may be clipped off unseen
     above: Array  # number of rows seen above the limit
+    power: Array  # at which gradients are taken to thin out beyond the last edge seen; infinite by the range rule
     by_range: Array  # whether the limit is that of the range rule
     edges: Array  # of the counted lengths, (trials, edges); -1 where no length can be
     counts: Array  # noisy numbers of lengths from each edge to the next
@@ -71,6 +74,7 @@ def clip_levels(
     known: Totals,
     rms: Array,
     longest: Array,
+    most: Array,
     first_limit: Array,
     *,
     rule: ClipRule,
@@ -79,10 +83,11 @@ def clip_levels(
 ) -> ClipLevels:
     """Choose limits by noisy counts of gradient lengths.
 
-    ``noise`` is the standard deviation of the noise on a gradient of limit 1, ``longest`` the range rule's limit, and
-    ``first_limit`` the one that stays where counts say next to nothing. ``n_rows`` is a public number of rows that are
-    all in use, or None. Where nearly all targets lie at an end of their range, the automatic rule expects others
-    anywhere in it, unless counts that are seldom more than 0 explain this.
+    ``noise`` is the standard deviation of the noise on a gradient of limit 1, ``longest`` the range rule's limit,
+    ``most`` the same for the longest row that there can be, and ``first_limit`` the one that stays where counts say
+    next to nothing. ``n_rows`` is a public number of rows that are all in use, or None. Where nearly all targets lie at
+    an end of their range, the automatic rule expects others anywhere in it, unless counts that are seldom more than 0
+    explain this; these have tails of their own, too, and are not taken to show one.
     """
     above, stddev, lower, is_open = _above(counts, edges, multiplier, n_rows)
     near = np.logical_and.accumulate(is_open & (above > SEEN * stddev), axis=1)
@@ -90,12 +95,14 @@ def clip_levels(
     last = np.where(seen.any(axis=1), seen.shape[1] - 1 - np.argmax(seen[:, ::-1], axis=1), -1)
     trial, quiet = np.arange(len(last)), np.minimum(last + 1, is_open.sum(axis=1) - 1)
     place = np.arange(seen.shape[1])
-    allowed = (_TAIL - 1.0) * TAIL_BIAS * noise
-    stretch = ((np.maximum(above, 0.0) + 2.0 * stddev) / allowed) ** (1.0 / _TAIL)
+    power = _power(above, stddev, lower, last, _FEW * known.used * rare_may_be_large)
+    allowed = (power - 1.0) * TAIL_BIAS * noise
+    stretch = ((np.maximum(above, 0.0) + 2.0 * stddev) / allowed[:, None]) ** (1.0 / power)[:, None]
     useful = is_open & (place >= np.maximum(last, 0)[:, None])
     tail = np.where(useful, lower * np.maximum(stretch, 1.0), math.inf).min(axis=1)
     unseen = SEEN * stddev[trial, quiet]
-    tail = np.minimum(np.where(unseen > MOST_UNSEEN * known.used, np.maximum(tail, first_limit), tail), longest)
+    tail = np.where(unseen > MOST_UNSEEN * known.used, np.maximum(tail, first_limit), tail)
+    tail = np.minimum(tail, np.where(power < HEAVY, most, longest))
     limit, everything = tail, np.full(len(tail), rule == "range")
     if rule == "auto":
         inner = np.where(is_open & (place <= last[:, None]), counts[:, 1:], 0.0)
@@ -104,21 +111,39 @@ def clip_levels(
         limit = np.maximum(limit, np.minimum(longest, _FREE * spread / noise))
         everything = _at_an_end(known) & rare_may_be_large
     limit = np.where(everything, longest, limit)
-    by_range, edge = limit >= 0.999 * longest, lower[trial, quiet]
+    # Rows that are longer than the range rule expects can matter where large gradients thin out slowly.
+    by_range, edge = (limit >= 0.999 * longest) & (everything | (power >= HEAVY)), lower[trial, quiet]
     past = np.argmax(lower >= limit[:, None], axis=1)
     return ClipLevels(
         limit=np.maximum(limit, SMALLEST),
-        score_limit=np.maximum(np.where(by_range, limit, np.minimum(edge, limit)), SMALLEST),
+        score_limit=np.maximum(np.where(by_range | (power < HEAVY), limit, np.minimum(edge, limit)), SMALLEST),
         # Targets span 2. The squares of few residuals cannot be had with little noise without the tail's assumption.
         residual_bound=np.maximum(np.where(everything, 2.0, np.minimum(tail / rms, 2.0)), SMALLEST),
         unseen=np.where(by_range, 0.0, unseen),
         # Where N(x) = N (x / e)^-3 exceed x, the sum of (x^2 - C^2)+ is the integral of 2 x N(x) from C: 2 N e^3 / C.
         lost=np.where(everything, 0.0, 2.0 * _LOST * stddev[trial, quiet] * np.minimum(edge / tail, 1.0) ** _LOST_TAIL),
         above=np.maximum(above[trial, past] - 2.0 * stddev[trial, past], 0.0),
+        power=np.where(by_range, math.inf, power),
         by_range=by_range,
         edges=np.where(np.isfinite(edges), edges, -1.0).T,
         counts=counts,
     )
+
+
+def _power(above: Array, stddev: Array, lower: Array, last: Array, few: Array) -> Array:
+    """Return the power at which numbers thin out beyond the last edge seen: 4, unless counts surely show less.
+
+    They show it by the numbers above that edge and above half of it, where no more than ``few`` lie above the former.
+    """
+    trial, place = np.arange(len(last)), np.maximum(last, 0)
+    octaves = np.abs(np.log2(lower / lower[trial, place, None]) + 1.0)
+    half = octaves.argmin(axis=1)
+    known = (last >= 0) & (octaves[trial, half] < 0.1) & (above[trial, place] < few)
+    over, under = above[trial, half], np.where(known, above[trial, place], 1.0)
+    chance = np.sqrt(np.square(stddev[trial, place]) + under)  # of the noise, and of which rows there are
+    most = np.log2(np.maximum(over + chance, under) / np.maximum(under - chance, SMALLEST))
+    shown = np.clip(np.log2(np.maximum(over / under, 1.0)), _FLATTEST, _TAIL)
+    return np.where(known & (most < HEAVY), shown, _TAIL)
 
 
 def _above(counts: Array, edges: Array, multiplier: float, n_rows: int | None) -> tuple[Array, Array, Array, Array]:

@@ -26,6 +26,8 @@ CovType = Literal["HC1", "nonrobust", "cluster"]
 CLOSING = 4  # gradients at the last limit
 _GRAM, _THIRD_GRAM = (0.04, 0.15), (0.04, 0.25)  # shares of the squared budget: what seeing the curvature takes
 _WITHOUT_ROWS = 0.06, 0.08  # of the same where the number of rows is not public
+_FREE = 0.2  # of the curvature: several standard deviations of noise, or its operator norm, that are hardly felt
+_DIFFERENT = 4.5  # standard deviations by which the last gradients differ more than noise explains
 _MANY = 0.05  # share of rows that were shortened
 
 
@@ -45,6 +47,11 @@ class InferencePlan(WhiteningPlan):
     square_multiplier: float
     score_multiplier: float | None  # none without robust standard errors
     residual_multiplier: float | None  # none where residuals in bins are not asked for
+
+    @property
+    def unit_noise(self) -> float:
+        """None: what the noise does not hide keeps its length, however wide the bounds are."""
+        return 0.0
 
     @property
     def gradient_noise(self) -> float:
@@ -109,6 +116,7 @@ def transcript_of(
         "shortened": np.minimum(levels.above / known.used, 1.0),
         "residual_bound": levels.residual_bound,
         "lost": levels.lost,
+        "power": levels.power,
         "score_limit": levels.score_limit,
     }
 
@@ -147,6 +155,21 @@ def row_limit_of(space: Space) -> Array:
     return np.maximum(space.row_limits[:, 1] * np.median(scales, axis=1), SMALLEST)
 
 
+def gram_limit_of(space: Space, plan: InferencePlan) -> Array:
+    """Return the limit of rows for the third Gram matrix: higher where its noise is hardly felt.
+
+    Long rows that it shortens make its inverse too large, and leave a part of the way to the solution.
+    """
+    spread = max(4.0, math.sqrt(2.0 * plan.n_features))
+    free = math.sqrt(_FREE / (spread * plan.third_gram_multiplier))
+    return np.minimum(np.maximum(row_limit_of(space), free), np.maximum(_longest(space), SMALLEST))
+
+
+def _longest(space: Space) -> Array:
+    """Return the length that a row of norm 1 can have."""
+    return np.asarray(np.linalg.norm(space.metric, 2, axis=(1, 2)))
+
+
 def release_levels(
     white: WhitenedRows,
     plan: InferencePlan,
@@ -170,11 +193,24 @@ def release_levels(
         known,
         path.space.rms,
         longest,
+        range_limit(np.maximum(row_limit, _longest(path.space)), known),
         path.limit,
         rule=plan.clip,
         n_rows=plan.n_rows if white.bounded.all_in_use else None,
         rare_may_be_large=response is None or response.family != "poisson",
     )
+
+
+def misfit_of(path: Path, gram: Array, stddev: Array) -> Array:
+    """Return the mean square by which the last gradients differ more than curvature and noise explain."""
+    points, gradients = path.points[-CLOSING:], path.gradients[-CLOSING:]
+    point, gradient = np.mean(points, axis=0), np.mean(gradients, axis=0)
+    # One by one, so that trials of a batch add up in the same order as a single one.
+    rest = [g - gradient + np.einsum("tij,tj->ti", gram, p - point) for p, g in zip(points, gradients, strict=True)]
+    squares = np.sum([np.square(each).sum(axis=1) for each in rest], axis=0)
+    freedom = (CLOSING - 1) * gram.shape[-1]
+    explained = np.square(stddev) * (freedom + _DIFFERENT * math.sqrt(2.0 * freedom))
+    return np.maximum(squares - explained, 0.0) / freedom
 
 
 def point_noise(plan: InferencePlan, path: Path) -> Array:

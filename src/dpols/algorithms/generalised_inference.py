@@ -310,6 +310,7 @@ def _levels(
         residual_bound=np.full(len(limit), 2.0),
         unseen=nothing,
         lost=nothing,
+        power=np.full(len(limit), np.inf),
         above=nothing,
         by_range=np.ones(len(limit), dtype=bool),
         edges=limit[:, None],

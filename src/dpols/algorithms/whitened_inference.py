@@ -36,7 +36,9 @@ from .closing_inference import (
     CLOSING,
     CovType,
     InferencePlan,
+    gram_limit_of,
     gram_shares,
+    misfit_of,
     point_noise,
     release_levels,
     release_scores,
@@ -52,6 +54,8 @@ from .whitening import Space, Totals, release_space, release_totals
 
 # Shares of the squared budget. Gram matrices get what seeing the curvature takes, and the last gradients get the rest.
 _TOTALS, _LENGTHS, _COUNTS, _LATE_COUNTS, _LOCATING, _SCORES, _SQUARES = 0.04, 0.004, 0.016, 0.10, 0.06, 0.08, 0.03
+_FIRST_NOISE = 0.3  # of the targets' spread, for which the first gradients, which are long, are shortened less
+_LONGEST_FIRST = 4.0  # typical gradients: the first ones are shortened to no more
 _RESIDUALS = 0.03  # where residuals in bins are asked for
 
 
@@ -119,29 +123,31 @@ def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
     rows, channel = rows.rounded_once(), Channel(bits)
     known, products = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known, products)
-    row_limit = row_limit_of(space)
     white = whiten(rows, space.metric, products)
-    gram = channel.symmetric_gaussian(whitened_gram(white, limit=row_limit), multiplier=plan.third_gram_multiplier)
+    gram_limit = gram_limit_of(space, plan)
+    gram = channel.symmetric_gaussian(whitened_gram(white, limit=gram_limit), multiplier=plan.third_gram_multiplier)
     gradients = Gradients(white)
     path = _located(rows, gradients, plan, channel, known, space)
-    levels = release_levels(white, plan, channel, path, known, path.at(on_grid(rows, path.theta)), row_limit)
+    here = path.at(on_grid(rows, path.theta))
+    levels = release_levels(white, plan, channel, path, known, here, row_limit_of(space))
     point, gradient = _last_gradients(rows, gradients, plan, channel, path, levels.limit)
     theta = on_grid(rows, path.theta_at(point))
     exact = clipped_squares(rows, theta, residual_bound=levels.residual_bound)
     squares = channel.gaussian(exact, multiplier=plan.square_multiplier)
     scores, score_noise = release_scores(white, plan, channel, theta, levels.score_limit)
-    gram_noise = plan.third_gram_multiplier * row_limit**2
+    gram_noise = plan.third_gram_multiplier * gram_limit**2
     step = newton_step(gram, gram_noise, gradient)
     closed = path.theta_at(point + step)
     transcript = {
         **transcript_of(rows, plan, known, path, levels),
-        "row_limits": np.column_stack((space.row_limits, row_limit)),
+        "row_limits": np.column_stack((space.row_limits, gram_limit)),
         "gram": gram,
         "gram_noise": gram_noise,
         "point": point,
         "point_noise": point_noise(plan, path),
         "gradient": gradient,
         "step": step,
+        "misfit": misfit_of(path, gram, plan.closing_multiplier * levels.limit),
         "squares": squares[:, 0],
         "scores": scores,
         "score_noise": score_noise,
@@ -162,6 +168,8 @@ def _located(
     if (constant := rows.row_map.constant) is not None:
         base[:, -1] = known.target / constant
     path = Path(plan, space, base, known.target_rms * space.rms)
+    room = _FIRST_NOISE / (space.rms * plan.locating_multiplier)
+    path.limit = np.clip(room * path.size, path.limit, _LONGEST_FIRST * path.size)
     count = plan.n_iterations - CLOSING
     for step in range(count):
         theta = path.at(on_grid(rows, path.theta))

@@ -48,6 +48,11 @@ class WhiteningPlan(PlannedFor, ABC):
     length_multiplier: float
 
     @property
+    def unit_noise(self) -> float:
+        """The noise in units of which rows of norm 1 are added in every direction."""
+        return self.noise
+
+    @property
     def releases(self) -> tuple[Release, ...]:
         """Everything that a run releases, in order."""
         return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
@@ -203,7 +208,7 @@ def release_space(
     white = whiten(rows, metric, products)
     spread = math.sqrt(2.0 * d) * plan.gram_multiplier  # operator norm of the noise at limit 1
     gram = channel.symmetric_gaussian(whitened_gram(white, limit=first_limit), multiplier=plan.gram_multiplier)
-    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.noise)
+    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * first_limit**2, plan.unit_noise)
     metric = metric @ inner
     white = whiten(rows, metric, None if _most_are_long(plan) else products)
     limit = np.minimum(_norm(metric), _ROW_LIMIT * _rms(values, damped, used))
@@ -211,7 +216,7 @@ def release_space(
     spread = math.sqrt(2.0 * d) * plan.second_gram_multiplier
     exact = whitened_gram(white, limit=limit, long=long)
     gram = channel.symmetric_gaussian(exact, multiplier=plan.second_gram_multiplier)
-    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * limit**2, plan.noise)
+    inner, values, damped = inverse_root(gram, metric, DAMPING * spread * limit**2, plan.unit_noise)
     return Space(
         metric=metric @ inner,
         values=values / damped,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import Fit
-from ..algorithms.clip_level import MOST_UNSEEN, TAIL_BIAS
+from ..algorithms.clip_level import HEAVY, MOST_UNSEEN, TAIL_BIAS
 from ..algorithms.closing_inference import CLOSING, InferencePlan
 from ..algorithms.generalised_inference import GeneralisedInferencePlan
 from ..algorithms.newton_step import inverse_of, step_noise
@@ -27,8 +27,8 @@ _LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores a
 
 TAIL = (
     "Assumed: rows whose effect on the fit is too large and too rare to be seen in noisy counts thin out at least like "
-    'the fourth power of its size. If few rows may have huge targets, fit with options={"clip": "range"}, which does '
-    "not assume it."
+    "the fourth power of its size, or as those do that are seen, where these thin out more slowly. If few rows may "
+    'have huge targets, fit with options={"clip": "range"}, which does not assume it.'
 )
 SQUARES = (
     "Assumed for R^2 and the residual variance: rows with residuals too large and too rare to be seen in noisy "
@@ -93,7 +93,8 @@ def infer(
         population_reasons=(),
         family=model.family,
     )
-    return _with_reasons(_classical_where_needed(found), rows_per_unit)
+    heavy = float(of["power"]) < HEAVY
+    return _with_reasons(_classical_where_needed(found, heavy=heavy), rows_per_unit)
 
 
 class _Model(NamedTuple):
@@ -184,8 +185,11 @@ def _square(mapped: Array, inner: Array) -> Array:
     return np.asarray(mapped @ inner @ mapped.T)
 
 
-def _classical_where_needed(found: Inference) -> Inference:
-    """Return classical standard errors in place of robust ones where that is asked for, or noise hides the latter."""
+def _classical_where_needed(found: Inference, *, heavy: bool) -> Inference:
+    """Return classical standard errors in place of robust ones where that is asked for, or noise hides the latter.
+
+    Where rare rows are seen to have large effects, classical ones would not count these, and are no substitute.
+    """
     sigma2, stddev = found.dispersion
     assert sigma2 is not None
     assert stddev is not None
@@ -199,7 +203,7 @@ def _classical_where_needed(found: Inference) -> Inference:
         return classical
     shown = [np.isnan(each.standard_errors()).sum() for each in (found, classical)]
     # Counts vary more than the family says, so that its variances would be no substitute.
-    if found.cov_type == "cluster" or found.family == "poisson" or shown[0] <= shown[1]:
+    if heavy or found.cov_type == "cluster" or found.family == "poisson" or shown[0] <= shown[1]:
         return found
     instead = CLASSICAL_INSTEAD if found.family == "gaussian" else MODEL_INSTEAD
     return replace(classical, assumptions=(instead, *found.assumptions))

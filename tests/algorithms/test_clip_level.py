@@ -1,0 +1,61 @@
+"""The limit of gradients: what counts of their lengths show of the tail, and what is assumed of it."""
+
+import numpy as np
+import pytest
+
+from dpols.algorithms.clip_level import HEAVY, clip_levels, late_edges
+from dpols.algorithms.whitening import Totals
+
+ROWS = 100_000
+
+
+def totals():
+    one = np.ones(1)
+    return Totals(
+        count=ROWS * one,
+        used=ROWS * one,
+        mass=ROWS * one,
+        target=0.0 * one,
+        target_spread=0.1 * one,
+        features=np.zeros((1, 2)),
+        squares=one,
+        target_squares=0.01 * one,
+        noisy_target=0.0 * one,
+        noisy_features=np.zeros((1, 2)),
+        noise=1e-4 * one,
+        mass_noise=0.0 * one,
+    )
+
+
+def levels(power, *, rule="tail", rare_may_be_large=True):
+    """Limits where lengths thin out like a power of their size from 1 on, and counts have little noise."""
+    longest, most = np.array([50.0]), np.array([1e4])
+    edges = late_edges(np.ones(1), longest)
+    above = ROWS * np.minimum(np.maximum(edges[:, 0], 1e-9) ** -power, 1.0)
+    counts = (above - np.append(above[1:], 0.0))[None]
+    given = counts, edges, 20.0, 5.0, totals(), np.ones(1), longest, most, np.ones(1)
+    return clip_levels(*given, rule=rule, n_rows=ROWS, rare_may_be_large=rare_may_be_large)
+
+
+@pytest.mark.parametrize("rule", ["tail", "auto"])
+def test_a_slow_tail_that_is_seen_is_taken_to_go_on(rule):
+    found = levels(1.6, rule=rule)
+    assert found.power[0] == pytest.approx(1.6, abs=0.2)
+    # More than the range rule expects of rows within its limit, so that it is not that rule's.
+    assert found.limit[0] > 50.0
+    assert not found.by_range[0]
+    assert found.score_limit[0] == found.limit[0]
+    loss = ROWS * found.limit[0] ** -0.6 / 0.6  # the integral of the numbers above x, from the limit on
+    assert loss <= 0.6 * 5.0 * found.limit[0]
+
+
+def test_a_fast_tail_is_taken_for_the_fourth_power():
+    found = levels(6.0)
+    assert found.power[0] == 4.0
+    assert found.limit[0] < 20.0
+
+
+def test_counts_have_tails_of_their_own():
+    found = levels(1.6, rare_may_be_large=False)
+    assert found.power[0] >= 4.0 > HEAVY
+    assert found.limit[0] <= 50.0
