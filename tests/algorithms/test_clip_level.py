@@ -15,6 +15,7 @@ def totals():
         count=ROWS * one,
         used=ROWS * one,
         mass=ROWS * one,
+        exposure=one,
         target=0.0 * one,
         target_spread=0.1 * one,
         features=np.zeros((1, 2)),
