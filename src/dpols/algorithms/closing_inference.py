@@ -210,7 +210,7 @@ def misfit_of(path: Path, gram: Array, stddev: Array) -> Array:
     squares = np.sum([np.square(each).sum(axis=1) for each in rest], axis=0)
     freedom = (CLOSING - 1) * gram.shape[-1]
     explained = np.square(stddev) * (freedom + _DIFFERENT * math.sqrt(2.0 * freedom))
-    return np.maximum(squares - explained, 0.0) / freedom
+    return np.asarray(np.maximum(squares - explained, 0.0) / freedom)
 
 
 def point_noise(plan: InferencePlan, path: Path) -> Array:
