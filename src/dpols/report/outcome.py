@@ -16,8 +16,8 @@ NO_INTERVALS = (
 CUT_AT_FOUND_BOUNDS = (
     "Caution: the fit found its own bounds, left room beyond, and cut values there. The intervals are about the cut "
     "values, and do not account for what the found bounds cut off: next to nothing where tails are like those of "
-    "lognormal columns, but rare values that lie much farther out are cut. Declare bounds where such values may be; "
-    "far too wide ones do little harm."
+    "lognormal columns and rows are many, but rare values that lie much farther out are cut, and with few thousand "
+    "rows the noise can put bounds in the midst of the values. Declare bounds then; far too wide ones do little harm."
 )
 CONSTRAINED_NOISE = (
     "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
