@@ -95,12 +95,14 @@ def _without_far_noise(counts: Counts) -> Counts:
 def _near(counts: Counts, middle: float) -> NDArray[np.bool_]:
     """Return which counts above the middle are near to what is seen, or surely no noise; all others count as near."""
     near = np.ones(len(counts.values), dtype=bool)
+    added = np.arange(len(counts.values), 0, -1.0)
+    surely = counts.beyond[:-1] > _ALONE * counts.noise * np.sqrt(added)  # that there is anything from here on
     reach = 0.0
     for place, (value, end) in enumerate(zip(counts.values, counts.edges[1:] - middle, strict=True)):
         if end <= 0.0:
             continue
-        near[place] = not reach or end <= _FAR * reach or value > _ALONE * counts.noise
-        if not reach or (near[place] and value > _STANDS_OUT * counts.noise):
+        near[place] = not reach or surely[place] or end <= _FAR * reach or value > _ALONE * counts.noise
+        if not reach or surely[place] or (near[place] and value > _STANDS_OUT * counts.noise):
             reach = end
     return near
 
