@@ -1,11 +1,13 @@
 """Regressions of a transformed target: predictions in the target's own units, as medians or as means."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpols import Bounds, FeatureMap, NumericColumn, PrivateLinearRegression, ols
 from dpols.errors import BoundsError, DataError, ParameterError
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
 
 N = 60_000
 BUDGET = {"epsilon": 20.0, "delta": 1e-6, "random_state": 0}

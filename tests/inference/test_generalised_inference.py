@@ -1,11 +1,13 @@
 """Intervals of yes/no outcomes and counts: the limits without noise, the words, and what is hidden."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpols import Bounds, PrivateLogisticRegression, PrivatePoissonRegressor, summary_col
 from dpols.errors import InferenceWarning, ParameterError
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
 
 FEATURES = {"age": (20.0, 80.0), "dose": (0.0, 4.0)}
 NAMES = ["age", "dose", "intercept"]

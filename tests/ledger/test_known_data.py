@@ -3,13 +3,15 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
 from dpols.errors import BadRowsError, LedgerError, ParameterError
 from dpols.ledger.words import charges_of, facts_of, to_html
 from dpols.privacy import GaussianRelease
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.extras
 
 N = 61
 
