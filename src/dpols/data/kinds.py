@@ -62,7 +62,7 @@ def refuse_one_shot(rows: Any) -> None:
         )
     if isinstance(rows, str | os.PathLike):
         raise DataTypeError("X is a path; open the file or the folder by dpols.read(path, target=...) and pass that.")
-    if isinstance(rows, dict):
+    if type(rows) is dict:  # some sparse matrices are dicts, too
         raise DataTypeError("X is a dict; pass a table of its columns, such as pandas.DataFrame(X).")
     library = library_of(rows)
     names = {base.__name__ for base in type(rows).__mro__}
