@@ -27,10 +27,11 @@ from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
 from ..randomness import Bits
 from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
-from .base import Evidence, Fit
+from .base import Array, Evidence, Fit
 from .calibration_bins import CALIBRATION, CALIBRATION_NAME, release_calibration
 from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
 from .options import PlannedFor, one_of, steps
+from .path_gain import surest
 from .whitening import DAMPING, SMALLEST, Listed, counted_rows, inverse_root, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
@@ -151,22 +152,42 @@ def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
 def evidence(plan: GeneralisedPlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
     """Judge one trial's fit by its own releases, against its own base rate, or against zero without an intercept.
 
-    The deviance is taken for the quadratic that the closing gradient and the released curvature make.
+    Of two estimates of the change in deviance, the one that shows a gain more surely counts.
     """
     of = {name: values[trial] for name, values in fit.transcript.items()}
     outer = of["metric"] @ of["kept"]
     covariance = (outer * of["noise_variance"]) @ outer.T
+    slopes = plan.n_features - (constant is not None)
+    found = surest((_by_curvature(of), _by_path(of)), slopes, float(of["dispersion"]), float(of["base_loss"]))
+    shortened = float(of["shortened"])
+    return Evidence(covariance, *found, shortened, shortened > _MANY, counted_rows(fit, trial))
+
+
+def _by_curvature(of: dict[str, Array]) -> tuple[float, float]:
+    """Return the change in the quadratic that the closing gradient and the released curvature make, and its variance.
+
+    The noise of the curvature counts with the square of the whole way from the base rate.
+    """
     inside = of["rest"] @ of["kept"] @ of["closing"]
     gain = float(inside @ of["moment"]) - float(np.diag(of["rest"] @ of["kept"]) @ of["shared_variance"])
-    change = float(of["curvature"] @ inside**2) - 2.0 * gain
     arm = of["inner"] @ inside
     variance = 4.0 * float(of["moment_variance"] @ inside**2) + float(of["gram_noise"] * (arm @ arm)) ** 2
-    # A fit gains from chance alone, too: a chi-square of as many degrees of freedom, times the dispersion.
-    slopes, dispersion = plan.n_features - (constant is not None), float(of["dispersion"])
-    change, variance = change + slopes * dispersion, variance + 2.0 * slopes * dispersion**2
-    shortened = float(of["shortened"])
-    counted = counted_rows(fit, trial)
-    return Evidence(covariance, change, math.sqrt(variance), shortened, shortened > _MANY, counted)
+    return float(of["curvature"] @ inside**2) - 2.0 * gain, variance
+
+
+def _by_path(of: dict[str, Array]) -> tuple[float, float]:
+    """Return the change along the path of gradients, rather too small a gain, and its variance.
+
+    Only the last bit of way, from the mean of the points to the fit, takes the curvature.
+    """
+    way = of["rest"] @ (of["kept"] @ of["closing"] - of["point"])
+    last = float(of["curvature"] @ way**2) - 2.0 * float(of["gradient"] @ way)
+    feigned = 2.0 * float(np.diag(of["kept"]) @ of["end_variance"])
+    arm = of["inner"] @ way
+    # The last gradients are in both parts.
+    noise = math.sqrt(of["path_variance"]) + math.sqrt(of["gradient_variance"] * float(way @ way))
+    variance = 4.0 * noise**2 + float(of["gram_noise"] * (arm @ arm)) ** 2
+    return last + feigned - 2.0 * float(of["path_gain"]), variance
 
 
 def _descend(white: WhitenedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath, which: range) -> None:

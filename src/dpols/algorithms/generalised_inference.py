@@ -37,7 +37,7 @@ from ..statistics import (
     sloped_gram,
     whiten,
 )
-from .base import Array, Fit
+from .base import Array, Evidence, Fit
 from .calibration_bins import CALIBRATION, CALIBRATION_NAME, release_calibration
 from .clip_level import ClipLevels, ClipRule
 from .closing_inference import (
@@ -50,10 +50,11 @@ from .closing_inference import (
     release_scores,
     transcript_of,
 )
-from .closing_inference import evidence as evidence
+from .closing_inference import evidence as evidence_of_curvature
 from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
-from .newton_step import newton_step
+from .newton_step import inverse_of, newton_step
 from .options import PlannedFor, one_of, steps
+from .path_gain import surest
 from .whitening import SMALLEST, Listed, level_of, release_space, release_totals
 
 # Shares of the squared budget. Gram matrices get what seeing the curvature takes, and the last gradients get the rest.
@@ -216,6 +217,8 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
     deviance = channel.gaussian(exact, multiplier=plan.square_multiplier)
     scores, score_noise = release_scores(white, plan, channel, theta, levels.score_limit, response)
     step = newton_step(gram, gram_noise, closing.gradient)
+    gain, gain_variance = path.gain.of_mean(closing.weights)
+    end = path.near(closing.start, point + step)
     transcript = {
         **transcript_of(rows, plan, known, path, levels),
         "row_limits": np.column_stack((space.row_limits, sloped_limit)),
@@ -233,14 +236,46 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
         "squares": deviance[:, 0],
         "null_squares": deviance[:, 1],
         "deviance_bound": bound,
+        "scale": np.full(channel.trials, response.scale),
+        "last_way": end - point,
+        "path_gain": gain,
+        "path_variance": gain_variance,
+        "base_loss": path.base_loss(),
         "scores": scores,
         "score_noise": score_noise,
     }
     # Where noise would lead far away, and there are no intervals, the fit is to predict sensibly all the same.
-    theta = path.theta_at(path.near(closing.start, point + step))
+    theta = path.theta_at(end)
     if plan.calibration_multiplier is not None:
         transcript |= release_calibration(rows, channel, path, theta, multiplier=plan.calibration_multiplier)
     return Fit(theta, channel.releases, transcript)
+
+
+def evidence(plan: GeneralisedInferencePlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
+    """Judge one trial's fit by its own releases, against its own base rate, or against zero without an intercept.
+
+    Of three estimates of the change in deviance, the one that shows a gain most surely counts: by the deviances that
+    were released at the mean of the last points and of the base rate, by the gradients along the path to there, or by
+    the released curvature.
+    """
+    of = {name: values[trial] for name, values in fit.transcript.items()}
+    judged = evidence_of_curvature(plan, fit, trial, constant)
+    gradient, way, noise = of["gradient"], of["last_way"], float(of["gradient_noise"])
+    inverse, _ = inverse_of(of["gram"], float(of["gram_noise"]))
+    # From the mean of the points to the fit, by the quadratic; the noise of a gradient feigns a gain along itself.
+    last = float(way @ of["gram"] @ way) - 2.0 * float(gradient @ way) + 2.0 * noise**2 * float(np.trace(inverse))
+    along, size = noise * math.sqrt(float(way @ way)), (float(of["gram_noise"]) * float(way @ way)) ** 2
+    deviance = (float(of["squares"]) - float(of["null_squares"])) / float(of["scale"])
+    stddev = plan.square_multiplier * float(of["deviance_bound"]) / float(of["scale"])
+    estimates = (
+        (last + deviance, 4.0 * (stddev**2 + along**2) + size),
+        (last - 2.0 * float(of["path_gain"]), 4.0 * (math.sqrt(of["path_variance"]) + along) ** 2 + size),
+    )
+    slopes, loss = plan.n_features - (constant is not None), float(of["base_loss"])
+    found = surest(estimates, slopes, float(of["chance"]), loss)
+    by_curvature = surest([(judged.risk_change, judged.risk_change_stddev**2)], 0, 0.0, loss)
+    change, spread = min(found, by_curvature, key=lambda pair: pair[0] / pair[1])
+    return replace(judged, risk_change=change, risk_change_stddev=spread)
 
 
 def _locate(white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Channel, path: GeneralisedPath) -> None:
@@ -325,6 +360,7 @@ class _Closing(NamedTuple):
     gradient: Array
     noise: Array  # standard deviation of the noise in the latter
     start: Array  # where the curvature was released
+    weights: Array  # of the last points in their mean, of shape (trials, points)
     misfit: Array  # mean square by which the gradients differ more from each other than curvature and noise explain
 
 
@@ -348,7 +384,8 @@ def _last_gradients(
     for count in range(1, CLOSING + 1):
         theta = path.at(predictor_point(white.bounded, path.theta))
         exact = mean_gradient(white, theta, path.response, limit=limit)
-        path.move(channel.gaussian(exact, multiplier=plan.closing_multiplier), 0.0 * theta)
+        noisy = channel.gaussian(exact, multiplier=plan.closing_multiplier)
+        path.move(noisy, 0.0 * theta, multiplier=plan.closing_multiplier)
         if count == 1:
             far = np.square(path.gradients[-1] / stddev[:, None]).sum(axis=1) > d + _FAR * math.sqrt(2.0 * d)
         weights = np.array([np.where(far & (count > 1), 0.0, one), *[one] * (count - 1)])
@@ -364,8 +401,8 @@ def _last_gradients(
     freedom = (weights.sum(axis=0) - 1.0) * d
     squares = np.sum([weight * np.square(each).sum(axis=1) for weight, each in rest], axis=0)
     explained = np.square(stddev) * (freedom + _FAR * np.sqrt(2.0 * freedom))
-    misfit = np.maximum(squares - explained, 0.0) / freedom
-    return _Closing(point, gradient, stddev / np.sqrt(weights.sum(axis=0)), path.points[-CLOSING], misfit)
+    misfit, shares = np.maximum(squares - explained, 0.0) / freedom, (weights / weights.sum(axis=0)).T
+    return _Closing(point, gradient, stddev / np.sqrt(weights.sum(axis=0)), path.points[-CLOSING], shares, misfit)
 
 
 def _deviance_bound(path: GeneralisedPath, null: Array, levels: ClipLevels, point: Array) -> Array:

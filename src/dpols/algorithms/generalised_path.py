@@ -11,6 +11,7 @@ from ..privacy.releases import Release
 from .base import Array, Fit
 from .closing import STEP, Gate, beside_constant, kept, responses
 from .path import Path
+from .path_gain import PathGain
 from .whitening import Space, Totals, WhiteningPlan
 
 _LONGEST = 0.6  # root mean square by which a step changes linear predictors
@@ -61,6 +62,7 @@ class GeneralisedPath(Path):
         self.start = np.full(len(base), plan.warm_up)  # the first step that counts in averages
         self.first = space  # in which the second Gram matrix was released
         self.to_first = np.eye(plan.n_features) + 0.0 * space.metric  # coordinates in which rows are the same in all
+        self.gain = PathGain(np.zeros_like(base), self._beside_constant())
 
     def inside(self, space: Space) -> "GeneralisedPath":
         """Return the same path in coordinates of its own, from the point that was reached."""
@@ -72,10 +74,17 @@ class GeneralisedPath(Path):
         new.limit = np.maximum(new.floor, self.limit * space.rms / self.space.rms)
         new.points, new.gradients, new.limits = list(self.points), list(self.gradients), list(self.limits)
         new.start = np.full(len(self.base), self.plan.turn)
+        new.gain = self.gain.mapped(np.linalg.solve(space.metric, self.space.metric), new.gain.beside)
         return new
 
-    def move(self, gradient: Array, step: Array | None = None) -> None:
-        """Take a step, by default along a released gradient, shorter where it changes linear predictors too much."""
+    def move(self, gradient: Array, step: Array | None = None, *, multiplier: float | None = None) -> None:
+        """Take a step, by default along a released gradient, shorter where it changes linear predictors too much.
+
+        ``multiplier`` is that of the noise on the gradient, where it is not the plan's own.
+        """
+        stddev = (multiplier or self.plan.gradient_multiplier) * self.limit
+        if len(self.points) >= self.plan.warm_up:
+            self.gain.add(self.point, gradient, stddev, STEP / self.careful if step is None else None)
         self.points.append(self.point)
         self.gradients.append(gradient)
         self.limits.append(self.limit)
@@ -128,6 +137,7 @@ class GeneralisedPath(Path):
         closed = point + self._within_reach(gradient)
         rest, keep = self._kept(weights, variances, closed)
         to_point, to_moment = responses(weights, space.curvature, space.curvature)
+        path_gain, path_variance = self.gain.of_mean(weights[:, plan.warm_up :])
         transcript = {
             "metric": space.metric,
             "inner": space.inner,
@@ -144,10 +154,17 @@ class GeneralisedPath(Path):
             "closing": closed,
             "kept": keep,
             "rest": rest,
+            "point": point,
+            "gradient": gradient,
+            "path_gain": path_gain,
+            "path_variance": path_variance,
+            "base_loss": self.base_loss(),
             "moment": gradient + space.curvature * point,
             "noise_variance": (variances * to_point**2).sum(axis=0),
             "shared_variance": (variances * to_point * to_moment).sum(axis=0),
             "moment_variance": (variances * to_moment**2).sum(axis=0),
+            "gradient_variance": (variances[:, :, 0] * weights.T**2).sum(axis=0),
+            "end_variance": (variances * weights.T[:, :, None] * to_point).sum(axis=0),
         }
         theta = self.theta_at(np.einsum("tij,tj->ti", keep, closed))
         if self.constant is not None:
@@ -185,6 +202,20 @@ class GeneralisedPath(Path):
         signal = np.maximum(gap**2 - _CERTAIN * noise, 0.0) + prior
         return np.asarray(-gap * noise / (signal + noise))
 
+    def _beside_constant(self) -> Array:
+        """Return the projection beside the constant, where there is one."""
+        if self.constant is None:
+            return np.eye(self.plan.n_features) + 0.0 * self.space.metric
+        return beside_constant(self.space)
+
+    def base_loss(self) -> Array:
+        """Return about what the noise in the base rate costs; nothing where the fit is not compared with it."""
+        if self.constant is None:
+            return np.zeros_like(self.slope)
+        known, wanted = self.known, self.response.expected(self.base[:, -1] * self.constant)
+        variance = np.square(0.5 * known.noise) + np.square(known.mass_noise * wanted)
+        return np.asarray(known.mass * variance / self.slope)
+
     def _kept(self, weights: Array, variances: Array, closed: Array) -> tuple[Array, Array]:
         """Return the projection beside the constant, and what maps the closing point to what is kept of it."""
         plan, space, response = self.plan, self.space, self.response
@@ -193,7 +224,7 @@ class GeneralisedPath(Path):
         scale = self.known.mass * FAMILIES[response.family].null_deviance(mean) / response.scale
         multiplier = plan.second_gram_multiplier if plan.sloped_multiplier is None else plan.sloped_multiplier
         sight = plan.rows_or(self.known.used) / (4.0 * multiplier * plan.n_features * math.sqrt(2.0 * plan.n_features))
-        rest = beside_constant(space) if self.constant is not None else np.eye(plan.n_features) + 0.0 * space.metric
+        rest = self._beside_constant()
         # Noise that drives predictors apart makes the mean function flat, so that more of it stays.
         spread = self.spread(self.theta_at(closed))
         flat = response.slope(centre[:, None] + spread[:, None] * _NODES) @ _WEIGHTS / response.slope(centre)

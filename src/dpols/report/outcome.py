@@ -83,5 +83,6 @@ def verdict_of(
         )
     return (
         f"cannot tell from predicting {against}",
-        "the gain is within the noise: use more rows, a larger epsilon, tighter bounds or fewer features.",
+        f"the gain is less than {_CERTAIN:g} standard deviations of the noise: use more rows, a larger epsilon, "
+        "tighter bounds or fewer features.",
     )
