@@ -171,3 +171,27 @@ def test_without_inference_the_summary_says_how_to_get_it():
     assert "inference=True" in str(model.summary())
     with pytest.raises(ParameterError, match="fit with inference=True"):
         model.odds_ratios()
+
+
+def nearly_certain(n=20_000):
+    """Rows with a rare outcome that features nearly decide."""
+    rng = np.random.default_rng(1)
+    X = np.column_stack((rng.uniform(-1.0, 1.0, n), rng.random((n, 4)) < 0.3)).astype(float)
+    eta = -4.5 + X @ np.array([2.1, 1.4, -1.4, 1.4, 2.1])
+    return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-eta))).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore::dpols.errors.InferenceWarning")
+def test_steps_that_end_too_early_are_not_blamed_on_noise_and_more_of_them_help():
+    X, y = nearly_certain()
+    bounds = Bounds(features=[(-1.0, 1.0)] + [(0.0, 1.0)] * 4)
+    found = []
+    for options in ({}, {"n_iterations": 30}):
+        model = PrivateLogisticRegression(
+            100.0, 1e-6, bounds, classes=[0, 1], inference=True, random_state=0, arithmetic="float", options=options
+        )
+        found.append(model.fit(X, y))
+    why = found[0].privacy_report_.estimate_notes[0]
+    assert "noise" not in why
+    assert "n_iterations" in why
+    assert not np.isnan(np.asarray(found[1].conf_int())).any()

@@ -14,7 +14,7 @@ from ..algorithms.generalised_inference import GeneralisedInferencePlan
 from ..algorithms.newton_step import inverse_of, step_noise
 from ..data import RowMap
 from ..families import FamilyName, Response
-from .intervals import FAR, HIDDEN, REMEDY, UNSURE, Estimate, Inference
+from .intervals import FAR, HIDDEN, MORE_STEPS, ON_THE_WAY, REMEDY, UNSURE, Estimate, Inference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -23,6 +23,7 @@ _SURE_EIGENVALUE = 4.0  # along directions that an interval may depend on, likew
 _SURE_OF_ALL = 1.0  # the same in units of the operator norm of the noise
 _MISFIT = 0.3  # standard errors, between gradients at several points, beyond what curvature and noise explain
 _FURTHEST = 0.5  # of linear predictors, between the points of a closing step and its end
+_MOST_BY_NOISE = 0.5  # share of that which is noise, below which noise is not the reason
 _LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores are taken for no less
 
 TAIL = (
@@ -238,16 +239,21 @@ def _reasons(plan: InferencePlan, of: dict[str, Array], model: _Model, *, smalle
         reasons.append(
             f"{FAR}: the last gradients differ by {misfit:.2g} standard errors more than that, and may by {_MISFIT:g}"
         )
-    if "slope" in of and (moved := _moved(of, n)) > _FURTHEST:
+    if "slope" in of and (moved := _moved(of, n))[0] > _FURTHEST:
+        why = FAR if moved[1] > _MOST_BY_NOISE * _FURTHEST else ON_THE_WAY
         reasons.append(
-            f"{FAR}: the closing step changes linear predictors by about {moved:.2g}, and must by at most {_FURTHEST:g}"
+            f"{why}: the closing step changes linear predictors by about {moved[0]:.2g}, and must by at most "
+            f"{_FURTHEST:g}"
         )
     if unseen > MOST_UNSEEN:
         reasons.append(
             f"{min(unseen, 1.0):.0%} of the rows could be clipped without being seen in the noise, more than "
             f"{MOST_UNSEEN:.0%}"
         )
-    return (*reasons[:-1], f"{reasons[-1]}; {REMEDY}") if reasons else ()
+    if not reasons:
+        return ()
+    remedy = MORE_STEPS if all(reason.startswith(ON_THE_WAY) for reason in reasons) else REMEDY
+    return (*reasons[:-1], f"{reasons[-1]}; {remedy}")
 
 
 def _misfit(of: dict[str, Array], model: _Model) -> float:
@@ -257,10 +263,11 @@ def _misfit(of: dict[str, Array], model: _Model) -> float:
     return math.sqrt(float(of["misfit"]) / (float(of["gradient_noise"]) ** 2 + sampling))
 
 
-def _moved(of: dict[str, Array], n: float) -> float:
-    """Return about how far the curvature was released from the solution, in linear predictors.
+def _moved(of: dict[str, Array], n: float) -> tuple[float, float]:
+    """Return about how far the curvature was released from the solution, in linear predictors, and noise's part in it.
 
     It is a root mean square over rows. Far away, the curvature is not that of the solution, and neither is its inverse.
     """
     way, noise = of["travelled"], float(of["gradient_noise"]) / float(np.median(np.linalg.eigvalsh(of["gram"])))
-    return math.sqrt((float(way @ way) + CLOSING * len(way) * noise**2) / (n * float(of["slope"])))
+    by_noise, mass = CLOSING * len(way) * noise**2, n * float(of["slope"])
+    return math.sqrt((float(way @ way) + by_noise) / mass), math.sqrt(by_noise / mass)

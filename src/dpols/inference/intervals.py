@@ -33,6 +33,11 @@ _KNOWN = 1e12  # degrees of freedom of a variance that is known
 REMEDY = "use more rows, a larger epsilon, tighter bounds or fewer features"
 UNSURE = "along some direction the features vary too little against the noise"
 FAR = "the noise moves the fit too far for its curvature"
+ON_THE_WAY = "the steps end too far from the solution for its curvature"
+MORE_STEPS = (
+    'take more of them, as with options={"n_iterations": 30}, and leave out features, or merge categories, that make '
+    "outcomes nearly certain; more rows or a larger epsilon do not help alone"
+)
 HIDDEN = "the noise hides the sampling variance"
 _SEEN = 3.0  # standard deviations by which a variance exceeds 0, else the noise hides it
 _WIDEST = 0.5  # interval of R-squared, beyond which the noise hides it
