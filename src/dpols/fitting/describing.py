@@ -294,7 +294,8 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str], n_rows: 
     if outcome.spread is not None:
         found = advice_on_spread(outcome.spread, categories)
     else:
-        means = released_means(outcome.fit.transcript, outcome.row_map)
+        public = None if prepared.public_rows is None else getattr(prepared.plan, "n_rows", None)
+        means = released_means(outcome.fit.transcript, outcome.row_map, public)
         found = advice_on_means(means, outcome.row_map, names, categories)
     weights = advice_on_weights(outcome.fit.transcript, outcome.row_map)
     return (*method, *advice_on_room(room), *weights, *advice_on_paid(outcome.clipped), *found)

@@ -19,6 +19,7 @@ from ..mechanisms import Channel
 from ..privacy import GaussianRelease, MixingRelease, PrivacyBudget, Release
 from ..randomness import Bits
 from .alongside import release_worth
+from .certainty import sure_of
 from .counting import UnboundedRows, value_counts
 
 COUNTS_NAME = "counts of values within and beyond bounds"
@@ -30,7 +31,7 @@ _PERHAPS = 0.1  # share of values that paid bounds may clip, as far as one can t
 _MOST = 0.5  # share of values beyond an end from which the bounds are of another unit
 _NEARLY_ALL = 0.98
 _WIDE = 2  # bins that hold nearly all values of a column whose bounds are called wide
-_SURE = 3.0  # standard deviations of noise
+_RARE = 0.02  # share of rows that a category may have at most, as far as noise lets one tell, to be called rare
 _LEAST_ROOM = 1.7  # half-width over standard deviation of values that are spread evenly
 
 
@@ -44,6 +45,11 @@ class SpreadCounts:
     stddev: float
     n_rows: float
 
+    @property
+    def sure(self) -> float:
+        """Beyond how many standard deviations the noise of any count seldom leads."""
+        return sure_of(self.counts.size)
+
 
 @dataclass(frozen=True)
 class ClippedShare:
@@ -56,7 +62,8 @@ class ClippedShare:
 
 def advice_on_paid(clipped: Sequence[ClippedShare]) -> tuple[str, ...]:
     """Return which paid bounds clip many values, or may, as the counts say from which they were found."""
-    surely = [c for c in clipped if c.share - _SURE * c.noise > _TIGHT]
+    sure = sure_of(len(clipped))
+    surely = [c for c in clipped if c.share - sure * c.noise > _TIGHT]
     perhaps = [c for c in clipped if c not in surely and c.share + c.noise > _PERHAPS]
     said = [
         f"about {c.share:.1%} (+- {c.noise:.1%}) of the values of {c.name!r} lie beyond its paid bounds and were "
@@ -108,15 +115,16 @@ def advice_on_spread(
     """
     said = _advice_on_categories(spread, categories)
     noise = spread.stddev / spread.n_rows
+    unsure = spread.sure * noise
     for name, interval, counts in zip(spread.names, spread.intervals, spread.counts, strict=True):
         for end, count in (("below the lower", counts[0]), ("above the upper", counts[-1])):
             share = min(count / spread.n_rows, 1.0)
-            if share > _MOST:
+            if share - unsure > _MOST:
                 said.append(
                     f"about {share:.0%} of the values of {name!r} lie {end} bound and were clipped: the column has "
                     "another unit than its bounds, such as a fraction for percent, or thousands. Correct the bounds."
                 )
-            elif share > _TIGHT + _SURE * noise:
+            elif share - unsure > _TIGHT:
                 said.append(
                     f"about {share:.1%} (+- {noise:.1%}) of the values of {name!r} lie {end} bound and were clipped: "
                     "the bound is too tight and biases the fit. Widen it, unless the clipping is intended."
@@ -160,18 +168,16 @@ def advice_on_room(room: float) -> tuple[str, ...]:
 
 def _advice_on_categories(spread: SpreadCounts, categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
     """Return which categories hardly any row has, where noise lets one tell; a row of one has the highest value, 1."""
-    sure = _SURE * spread.stddev
+    sure, most = spread.sure * spread.stddev, _RARE * spread.n_rows
+    share = min(2.0 * sure / spread.n_rows, _RARE)
     rare: dict[str, list[str]] = {}
     for name, counts in zip(spread.names, spread.counts, strict=True):
         found = categories.get(name)
-        if found is not None:
-            evenly = spread.n_rows / (1 + sum(pair is not None and pair[0] == found[0] for pair in categories.values()))
-            if counts[-2] < sure < 0.5 * evenly:
-                rare.setdefault(found[0], []).append(repr(found[1]))
-    most = 2.0 * sure / spread.n_rows
+        if found is not None and counts[-2] < min(sure, most - sure):
+            rare.setdefault(found[0], []).append(repr(found[1]))
     return [
-        f"few rows, if any, have {' or '.join(levels)} in {column!r} (each at most about {most:.1%} of all). Check how "
-        "they are spelt, since other values count as none of the categories, and leave out those that hardly occur."
+        f"few rows, if any, have {' or '.join(levels)} in {column!r} (each at most about {share:.1%} of all). Check "
+        "how they are spelt, since other values count as none of the categories, and leave out those that hardly occur."
         for column, levels in rare.items()
     ]
 
@@ -189,5 +195,5 @@ def _holding_nearly_all(counts: Array, spread: SpreadCounts) -> int | None:
     best = int(np.argmax(windows))
     rest = spread.n_rows - windows[best]
     few = (1.0 - _NEARLY_ALL) * spread.n_rows
-    enough = windows[best] > 2.0 * _SURE * spread.stddev * math.sqrt(_WIDE)
-    return best if enough and rest < few + _SURE * spread.stddev * math.sqrt(_WIDE) else None
+    noise = spread.sure * spread.stddev * math.sqrt(_WIDE)
+    return best if windows[best] > 2.0 * noise and rest + noise < few else None

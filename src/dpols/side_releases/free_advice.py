@@ -14,11 +14,12 @@ import numpy as np
 
 from ..data import RowMap
 from ..data.source import Array
+from .certainty import sure_of
 
-_SURE, _LIKELY = 3.0, 2.0  # standard deviations of noise
+_MOST_NOISE = 0.25  # of the number of rows, over itself, beyond which means say nothing
 _AT_END = 0.05  # distance of a mean from an end of its bounds, of which the half-width is 1
 _HARDLY = 0.04  # standard deviation of a column that hardly varies, in the same units
-_AT_BOTH = 0.1  # share of the mean square that may be missing where all values lie at the two ends
+_RARE = 0.02  # share of rows that a category may have at most, as far as noise lets one tell, to be called rare
 _MANY_OTHERS = 0.02  # share of rows with none of the declared categories
 _LIGHT = 0.1  # mean weight over the largest, below which that is too large
 _MADE = re.compile(r"\^\d+'$|:|^'\(")  # in a name: a power or a product
@@ -27,32 +28,40 @@ _UNITS = "such as a fraction for percent, or thousands"
 
 @dataclass(frozen=True)
 class Means:
-    """Released means of mapped columns, whose bounds are -1 and 1, with the standard deviation of their noise."""
+    """Released means of mapped columns, whose bounds are -1 and 1, with how far noise may lead.
+
+    Means are sums over a number of rows, which may be noisy, too.
+    """
 
     features: Array
     target: float
-    noise: float  # of a feature
+    noise: float  # of a feature, which it seldom exceeds, for any column
     target_noise: float
-    spread: Array  # about the largest standard deviation that a column may have, as far as noise lets one tell
-    least_square: Array  # about the least mean square that a column has, likewise
+    spread: Array  # the largest standard deviation that a column may have, as far as noise lets one tell
 
 
-def released_means(transcript: Mapping[str, Array], row_map: RowMap) -> Means | None:
-    """Return the means that a method released, None where it does not release any."""
+def released_means(transcript: Mapping[str, Array], row_map: RowMap, n_units: float | None = None) -> Means | None:
+    """Return the means that a method released, None where it does not release any, or they are but noise.
+
+    ``n_units`` is how many rows or units there are, where that is public.
+    """
     if "row_means" not in transcript:
         return None
     features = transcript["row_means"][0][: row_map.n_features] * row_map.row_norm
-    noise = float(transcript["mean_noise"][0])
-    spread, squares = (part[: row_map.n_features] for part in _spreads(transcript))
-    target = float(transcript["target_mean"][0])
-    norm, constant = row_map.row_norm, row_map.constant or 1.0
-    return Means(features, target, noise * norm, 0.5 * noise, spread * norm, squares * (norm * constant) ** 2)
+    sure = sure_of(3 * (len(features) + 1))  # three things may be said of each column
+    noise = sure * float(transcript["mean_noise"][0])
+    if noise > _MOST_NOISE:
+        return None
+    norm, target = row_map.row_norm, float(transcript["target_mean"][0])
+    spread = _spreads(transcript, sure)[: row_map.n_features] * norm * (row_map.constant or 1.0)
+    of_mass = 0.0 if float(transcript["mass"][0]) == n_units else 1.0  # a mean is at most 1
+    return Means(features, target, noise * math.hypot(norm, of_mass), noise * math.hypot(0.5, of_mass), spread)
 
 
-def _spreads(transcript: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Return about the largest standard deviation of each coordinate of a row, and about its least mean square.
+def _spreads(transcript: Mapping[str, Array], sure: float) -> Array:
+    """Return the largest standard deviation that each coordinate of a row may have, in units of the constant.
 
-    The latter is over that of the constant, so that rows which were shortened do not lower it.
+    It is infinite where nothing is known. Over the constant, rows that were shortened do not lower it.
     In whitened coordinates v = M'x, X'X was released once more; or it is diagonal there, and its noise is that of the
     second Gram matrix alone.
     """
@@ -61,15 +70,15 @@ def _spreads(transcript: Mapping[str, Array]) -> tuple[Array, Array]:
         white, arms = transcript["gram"][0], back
     else:
         white, arms = np.diag(transcript["curvature"][0]), transcript["inner"][0] @ back
-    gram = back.T @ white @ back
-    noise = float(transcript["gram_noise"][0]) * np.square(arms).sum(axis=0)
+    gram, noise = back.T @ white @ back, sure * float(transcript["gram_noise"][0])
     # About the mean, whose coordinate is the constant, the last one. Where noise hides that, nothing is known.
-    constant = gram[-1, -1]
-    if constant <= _LIKELY * noise[-1]:
-        return np.full(len(gram), np.inf), np.zeros(len(gram))
-    own = np.diag(gram) - gram[:, -1] ** 2 / constant
-    squares = (np.diag(gram) - _LIKELY * noise) / constant
-    return np.sqrt(np.maximum(own + _SURE * noise, 0.0) / transcript["mass"][0]), squares
+    constant, unsure = gram[-1, -1], noise * float(np.square(arms[:, -1]).sum())
+    if constant <= 2.0 * unsure:
+        return np.full(len(gram), np.inf)
+    means = gram[:, -1] / constant
+    own = np.diag(gram) - gram[:, -1] * means
+    beside = np.square(arms - np.outer(arms[:, -1], means)).sum(axis=0)
+    return np.asarray(np.sqrt(np.maximum(own + noise * beside, 0.0) / (constant - unsure)))
 
 
 def advice_on_means(
@@ -94,28 +103,7 @@ def advice_on_means(
                 said += _at_an_end(f"{name!r}", float(means.features[i]), means.noise, ends) or _hardly_varies(
                     name, float(means.spread[i]), ends
                 )
-        said += _at_both_ends([name for i, name in enumerate(names) if _is_share(i, name, means, row_map, categories)])
     return tuple(said)
-
-
-def _is_share(
-    i: int, name: str, means: Means, row_map: RowMap, categories: Mapping[str, tuple[str, str] | None]
-) -> bool:
-    """Whether a column with bounds 0 and 1 has nearly all values at them, and not all at one of them."""
-    assert row_map.centre is not None
-    assert row_map.scale is not None
-    ends = (row_map.centre[i] - row_map.scale[i], row_map.centre[i] + row_map.scale[i])
-    inside = 1.0 - abs(float(means.features[i])) + _LIKELY * means.noise > _AT_END
-    return name not in categories and ends == (0.0, 1.0) and inside and bool(means.least_square[i] > 1.0 - _AT_BOTH)
-
-
-def _at_both_ends(names: list[str]) -> list[str]:
-    if not names:
-        return []
-    return [
-        f"nearly all values of {', '.join(map(repr, names))} lie at 0 or 1, or beyond and were clipped, as in columns "
-        "of yes and no. If one is a share, it may be in percent: then declare bounds of 0 and 100."
-    ]
 
 
 def advice_on_weights(transcript: Mapping[str, Array], row_map: RowMap) -> tuple[str, ...]:
@@ -123,7 +111,7 @@ def advice_on_weights(transcript: Mapping[str, Array], row_map: RowMap) -> tuple
     if row_map.max_weight is None or "mass" not in transcript:
         return ()
     mass, used, noise = (float(transcript[name][0]) for name in ("mass", "used", "mean_noise"))
-    share, unsure = mass / used, _LIKELY * noise
+    share, unsure = mass / used, sure_of(2) * noise
     largest = f"max_weight={row_map.max_weight:g}"
     if share > 1.0 - _AT_END and unsure < _AT_END:
         return (
@@ -155,15 +143,16 @@ class _Shares:
         """Say which categories of a column hardly any row has, and whether many rows have none of them."""
         own = {name: pair[1] for name, pair in categories.items() if pair is not None and pair[0] == column}
         other = f"{column}[other]"
-        sure = _SURE * max(self.noise[name] for name in own)
-        if not math.isfinite(sure) or sure > 0.25 / (len(own) + 1):
+        sure = max(self.noise[name] for name in own)
+        if not math.isfinite(sure):
             return []
         said = []
-        rare = [level for name, level in own.items() if self.share[name] < sure]
+        rare = [level for name, level in own.items() if self.share[name] < min(sure, _RARE - sure)]
         if rare:
+            most = max(self.share[name] for name, level in own.items() if level in rare) + sure
             said.append(
-                f"hardly any row is {' or '.join(map(repr, rare))} in {column!r} (each at most about {2 * sure:.1%}): "
-                "noise decides the coefficient. Check the spelling against the data's documentation, since other "
+                f"few rows, if any, are {' or '.join(map(repr, rare))} in {column!r} (at most about {most:.1%}): noise "
+                "decides the coefficient. Check the spelling against the data's documentation, since other "
                 "values count as none of the categories, or leave the category out."
             )
         if other in self.share and categories.get(other, ()) is None and self.share[other] - sure > _MANY_OTHERS:
@@ -190,7 +179,7 @@ def _columns(categories: Mapping[str, tuple[str, str] | None]) -> list[str]:
 
 
 def _at_an_end(what: str, mean: float, noise: float, interval: tuple[float, float]) -> list[str]:
-    if 1.0 - abs(mean) + _LIKELY * noise > _AT_END:
+    if 1.0 - abs(mean) + noise > _AT_END:
         return []
     low, high = interval
     end, beyond = ("upper", "above") if mean > 0 else ("lower", "below")
