@@ -66,3 +66,21 @@ def test_levels_that_all_have_a_column_have_no_reference():
     assert FeatureMap(columns, [Factor("region", all_levels=True)]).reference_levels == {}
     assert FeatureMap(columns, ["age"]).reference_levels == {}
     assert FeatureMap({"region": CategoricalColumn(LEVELS, drop_first=False)}).reference_levels == {}
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_fit_without_slopes_is_said_to_be_one(fit_intercept):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (2000, 40))
+    y = X[:, 0] + rng.normal(0.0, 0.3, 2000)
+    bounds = Bounds(features=[(-1.0, 1.0)] * 40, target=(-2.0, 2.0))
+    constant = 0
+    for seed in range(10):
+        model = PrivateLinearRegression(
+            0.1, 1e-6, bounds, random_state=seed, arithmetic="float", fit_intercept=fit_intercept
+        ).fit(X, y)
+        none = float(np.abs(model.coef_).max()) < 1e-9
+        constant += none
+        said = "the fit predicts a constant" if fit_intercept else "the fit predicts zero"
+        assert (model.privacy_report_.verdict == said) == none
+    assert constant > 0

@@ -24,7 +24,14 @@ from ..inference.rows import coefficient_rows, ratio_rows
 from ..inference.tables import HIDDEN_WORDS
 from ..inference.words import WORDS
 from ..report import PrivacyReport, release_lines
-from ..report.outcome import CUT_AT_FOUND_BOUNDS, NO_INTERVALS, Coefficient, EstimateLine, verdict_of
+from ..report.outcome import (
+    CUT_AT_FOUND_BOUNDS,
+    NO_INTERVALS,
+    Coefficient,
+    EstimateLine,
+    verdict_of,
+    verdict_on_constant,
+)
 from ..side_releases.bounds_advice import advice_on_paid, advice_on_room, advice_on_spread, room_for_width
 from ..side_releases.free_advice import advice_on_means, advice_on_weights, released_means
 from ..versions import versions
@@ -32,6 +39,7 @@ from .preparing import Prepared
 from .running import Outcome
 
 _MANY_SHORTENED = 0.05  # share of rows
+_NO_SLOPE = 1e-9  # of rows of norm at most 1, in units of the target's half-width: the rounding of a zero
 
 WEIGHTS_ARE_PUBLIC = (
     "the largest weight, and how weights come about: each from its own row and public numbers alone; weights that were "
@@ -200,7 +208,11 @@ def _judged(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[l
     # Where rows have weights, what a constant explains depends on their sum, which some methods do not release.
     stddev = np.nan if evidence.biased or _weights_are_in_sums(outcome) else evidence.risk_change_stddev
     measure = "squared error" if prepared.request.family == "gaussian" else "deviance"
-    verdict = verdict_of(evidence.risk_change, stddev, "zero" if constant is None else "a constant", measure)
+    against = "zero" if constant is None else "a constant"
+    verdict = verdict_of(evidence.risk_change, stddev, against, measure)
+    slopes = outcome.fit.theta[0] if constant is None else outcome.fit.theta[0][:-1]
+    if len(slopes) and np.abs(slopes).sum() < _NO_SLOPE:
+        verdict = verdict_on_constant(against)
     if outcome.limits is not None:
         stddevs = [None] * len(stddevs)
         if np.any(outcome.fit.transcript.get(MOVED, False)):

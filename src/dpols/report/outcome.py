@@ -65,6 +65,14 @@ class EstimateLine:
         return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
+def verdict_on_constant(what: str = "a constant") -> tuple[str, str]:
+    """Say that a fit predicts the same for all rows."""
+    return (
+        f"the fit predicts {what}",
+        "the noise hides what the features add: use more rows, a larger epsilon, tighter bounds or fewer features.",
+    )
+
+
 def verdict_of(
     risk_change: float, stddev: float, against: str = "a constant", measure: str = "squared error"
 ) -> tuple[str, str]:
