@@ -51,16 +51,20 @@ def _words(
     planned: InferencePlan, epsilon: float, rows_per_unit: int, level: Level, enough: float | None, rows: int | None
 ) -> str:
     who = "no coefficient" if level == "none" else "only some coefficients"
-    what = "rows" if rows_per_unit == 1 else f"units of up to {rows_per_unit} rows"
+    # How many units there are is not public, and rows over rows per unit may be more or less than that.
+    what = (
+        f"{planned.public_rows:,} rows at epsilon = {epsilon:g} are"
+        if rows_per_unit == 1
+        else f"at epsilon = {epsilon:g}, with units of up to {rows_per_unit} rows, these rows are"
+    )
     remedies = [
         *([] if enough is None else [f"epsilon = {enough:g}"]),
         *([] if rows is None else [f"{rows:,} rows"]),
         "fewer features",
     ]
     return (
-        f"probably {who} will have an interval: {planned.public_rows:,} {what} at epsilon = {epsilon:g} are few for "
-        f"{planned.n_features} coefficients. About {', or '.join(remedies)} would do, if features are hardly "
-        "correlated."
+        f"probably {who} will have an interval: {what} few for {planned.n_features} coefficients. "
+        f"About {', or '.join(remedies)} would do, if features are hardly correlated."
     )
 
 
