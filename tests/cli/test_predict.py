@@ -160,3 +160,8 @@ def test_a_transformed_target_is_predicted_in_its_own_units(dpols, noisy, tmp_pa
     found, pay = predictions("out.csv"), np.genfromtxt(noisy, delimiter=",", names=True)["pay"]
     assert 1 <= found.min() <= found.max() <= 100
     assert abs(np.median(found - pay)) < 2
+
+
+def test_the_help_says_of_what_limits_are_where_a_transform_was_fitted(dpols):
+    said = " ".join(dpols("predict", "--help").out.replace("│", " ").split())
+    assert "the mean of the transform, which is a median in the target's own units" in said

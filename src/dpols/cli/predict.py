@@ -30,8 +30,9 @@ def predict(
     interval: Annotated[
         Literal["observation", "mean"] | None,
         typer.Option(
-            help="Add the columns lower and upper: limits of a new observation, or of the mean. For models that were "
-            "fitted with --inference."
+            help="Add the columns lower and upper: limits of a new observation, or of the mean. Where a transform of "
+            "the target was fitted, those of the mean of the transform, which is a median in the target's own units. "
+            "For models that were fitted with --inference."
         ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="One minus the level of the limits; by default 0.05.")] = None,
