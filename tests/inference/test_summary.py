@@ -129,7 +129,7 @@ class Whole(Known):
     squared: tuple[float, float, float] = (0.5, 0.4, 0.6)
     variance: tuple[float, float] = (4.0, 0.5)
     n_rows: int | None = 500
-    rows_used: float = 480.0
+    rows_told: float = 480.0
     rows_noise: float = 12.0
     cov_type: str = "nonrobust"
     family: str = "gaussian"
@@ -202,6 +202,13 @@ def test_what_the_noise_hides_of_the_whole_fit_is_said(more, hidden):
     if not hidden:
         assert facts["R-squared"] == "0.5, 95% interval [0.4, 0.6]"
         assert facts["Adj. R-squared"].startswith(f"{1 - 0.5 * 479 / 477:.4g}, ")
+
+
+def test_noise_does_not_make_more_rows_than_there_are():
+    model = fitted(*table(500))
+    inference = replace(model.inference_, rows_used=511.0, rows_noise=12.0)
+    said = " ".join(str(summarise(model.privacy_report_, inference)).split())
+    assert "Rows 500, of which about 500 are used" in said
 
 
 def test_a_summary_names_what_was_fitted():

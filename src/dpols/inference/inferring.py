@@ -181,7 +181,7 @@ class Inferring:
         """
         self._require_fit()
         n_rows = math.nan if self.privacy_report_.n_rows is None else self.privacy_report_.n_rows
-        return float(n_rows if self.inference_ is None else self.inference_.rows_used)
+        return float(n_rows if self.inference_ is None else self.inference_.rows_told)
 
     @property
     def df_resid(self) -> float:

@@ -93,6 +93,11 @@ class Inference:
     family: FamilyName = "gaussian"  # of the outcomes; coefficients are on the scale of its link
 
     @property
+    def rows_told(self) -> float:
+        """The rows in use for those who read it: noise may put them above a public number of rows."""
+        return self.rows_used if self.n_rows is None else min(self.rows_used, float(self.n_rows))
+
+    @property
     def dispersion(self) -> Estimate:
         """What the classical covariance is in units of: the residual variance, or the variance that a family has."""
         return self.residual_variance if self.family == "gaussian" else Estimate(1.0, 0.0)

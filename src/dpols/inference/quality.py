@@ -18,7 +18,7 @@ def adjusted_r_squared(inference: Inference, alpha: float = 0.05) -> Limits | No
     found, free = r_squared(inference, alpha), degrees_of_freedom(inference)
     if found is None or free <= 0.0:
         return None
-    factor = (inference.rows_used - inference.intercept) / free
+    factor = (inference.rows_told - inference.intercept) / free
     value, low, high = (1.0 - factor * (1.0 - number) for number in found)
     return value, low, high
 
@@ -31,4 +31,4 @@ def residual_variance(inference: Inference, alpha: float = 0.05) -> Limits | Non
 
 def degrees_of_freedom(inference: Inference) -> float:
     """Return the rows in use less the number of coefficients."""
-    return inference.rows_used - len(inference.names)
+    return inference.rows_told - len(inference.names)

@@ -254,7 +254,7 @@ def _used(inference: Inference) -> str:
     if not inference.rows_noise:
         return ", all of which are used"
     noise = f"a count with noise of standard deviation {inference.rows_noise:,.0f}"
-    return f", of which about {inference.rows_used:,.0f} are used ({noise})"
+    return f", of which about {inference.rows_told:,.0f} are used ({noise})"
 
 
 def _statistics(inference: Inference, alpha: float, target: Target, words: Words) -> list[tuple[str, str]]:

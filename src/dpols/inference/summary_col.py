@@ -157,7 +157,7 @@ def _facts(models: Sequence[Inferring]) -> tuple[tuple[str, tuple[str, ...]], ..
         ("R-squared", tuple(map(_share, squared, asked))),
         ("Adj. R-squared", tuple(map(_share, adjusted, asked))),
         ("Rows", tuple(map(_rows_told, reports))),
-        ("Rows used", tuple("" if one is None else f"{one.rows_used:,.0f}" for one in found)),
+        ("Rows used", tuple("" if one is None else f"{one.rows_told:,.0f}" for one in found)),
         ("epsilon", tuple(f"{report.asked.epsilon:.6g}" for report in reports)),
         ("delta", tuple(f"{report.asked.delta:.3g}" for report in reports)),
     )
