@@ -537,3 +537,25 @@ def test_limits_of_r_squared_cover_where_long_rows_carry_what_is_explained():
     limits = [found for fit in fits if (found := fit.inference_.r_squared()) is not None]
     assert len(limits) > 50
     assert np.mean([low <= true <= high for _, low, high in limits]) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::dpols.errors.InferenceWarning")
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+@pytest.mark.parametrize(
+    ("made", "bounds", "words"),
+    [
+        (lambda first: first, (0.0, 20.0), "does not tell x0 and x2 apart: if one follows from the others, leave it"),
+        (lambda first: first, (0.0, 40.0), "does not tell x0 and x2 apart: if one follows from the others, leave it"),
+        (lambda first: np.full(len(first), 5.0), (0.0, 10.0), "x2 hardly varies, as far as the noise lets one tell"),
+        (lambda first: np.full(len(first), 8.0), (0.0, 10.0), "x2 hardly varies, as far as the noise lets one tell"),
+    ],
+)
+def test_copies_and_constants_are_named(made, bounds, words, epsilon):
+    rng = np.random.default_rng(0)
+    first, second = rng.uniform(0.0, 20.0, 20_000), rng.uniform(16.0, 75.0, 20_000)
+    X = np.column_stack((first, second, made(first)))
+    y = 2.0 * first + 0.3 * second + rng.normal(0.0, 8.0, 20_000)
+    limits = Bounds(features=[(0.0, 20.0), (16.0, 75.0), bounds], target=(0.0, 100.0))
+    model = PrivateLinearRegression(epsilon, 1e-6, limits, inference=True, random_state=0, arithmetic="float").fit(X, y)
+    (why,) = model.inference_.why_not()
+    assert words in why

@@ -24,6 +24,7 @@ _SURE_OF_ALL = 1.0  # the same in units of the operator norm of the noise
 _MISFIT = 0.3  # standard errors, between gradients at several points, beyond what curvature and noise explain
 _FURTHEST = 0.5  # of linear predictors, between the points of a closing step and its end
 _MOST_BY_NOISE = 0.5  # share of that which is noise, below which noise is not the reason
+_NAMED, _MOST_NAMED = 0.2, 3  # least part of a column in what is not told apart, and how many are named
 _LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores are taken for no less
 
 TAIL = (
@@ -70,7 +71,7 @@ def infer(
     if row_map.max_weight is not None:
         residual = _with_noisy_mean_weight(residual, float(of["mean_noise"]))
     allowance = 0.0 if of["by_range"] else (TAIL_BIAS * float(of["gradient_noise"])) ** 2
-    reasons = _reasons(plan, of, model, smallest=float(values[0]))
+    reasons = _reasons(plan, of, model, smallest=float(values[0]), alike=_alike(of, names))
     found = Inference(
         names=tuple(names),
         n_rows=n_rows,
@@ -223,7 +224,9 @@ def _with_reasons(found: Inference, rows_per_unit: int) -> Inference:
     return found
 
 
-def _reasons(plan: InferencePlan, of: dict[str, Array], model: _Model, *, smallest: float) -> tuple[str, ...]:
+def _reasons(
+    plan: InferencePlan, of: dict[str, Array], model: _Model, *, smallest: float, alike: str = ""
+) -> tuple[str, ...]:
     """Say from released values why what holds in first order would not hold here, for n rows or units."""
     d, n, noise = plan.n_features, float(of["used"]), float(of["gram_noise"])
     unseen = float(of["unseen"]) / n
@@ -253,7 +256,25 @@ def _reasons(plan: InferencePlan, of: dict[str, Array], model: _Model, *, smalle
     if not reasons:
         return ()
     remedy = MORE_STEPS if all(reason.startswith(ON_THE_WAY) for reason in reasons) else REMEDY
-    return (*reasons[:-1], f"{reasons[-1]}; {remedy}")
+    return (*reasons[:-1], f"{reasons[-1]}; {alike}{remedy}")
+
+
+def _alike(of: dict[str, Array], names: Sequence[str]) -> str:
+    """Name the few columns that the released X'X does not tell apart, where it tells all others."""
+    values, vectors = np.linalg.eigh(of["gram"])
+    noise = float(of["gram_noise"])
+    if len(values) < 2 or values[0] >= _LEAST_EIGENVALUE * noise or values[1] < 2.0 * _SURE_EIGENVALUE * noise:
+        return ""
+    # Of which features a combination hardly varies: their parts in it, for columns that fill their bounds alike.
+    parts = np.abs(of["metric"] @ vectors[:, 0])
+    named = [name for name, part in zip(names, parts, strict=True) if part > _NAMED * parts.max()]
+    named = [name for name in named if name != "intercept"]
+    if not 1 <= len(named) <= _MOST_NAMED:
+        return ""
+    if len(named) == 1:
+        return f"{named[0]} hardly varies, as far as the noise lets one tell: if it is constant, leave it out, else "
+    listed = f"{', '.join(named[:-1])} and {named[-1]}"
+    return f"the noise does not tell {listed} apart: if one follows from the others, leave it out, else "
 
 
 def _misfit(of: dict[str, Array], model: _Model) -> float:
