@@ -52,9 +52,9 @@ from .closing_inference import (
 )
 from .closing_inference import evidence as evidence_of_curvature
 from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
-from .newton_step import inverse_of, newton_step
+from .newton_step import newton_step
 from .options import PlannedFor, one_of, steps
-from .path_gain import surest
+from .path_gain import with_paid_deviance
 from .whitening import SMALLEST, Listed, level_of, release_space, release_totals
 
 # Shares of the squared budget. Gram matrices get what seeing the curvature takes, and the last gradients get the rest.
@@ -252,30 +252,10 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
 
 
 def evidence(plan: GeneralisedInferencePlan, fit: Fit, trial: int, constant: float | None) -> Evidence:
-    """Judge one trial's fit by its own releases, against its own base rate, or against zero without an intercept.
-
-    Of three estimates of the change in deviance, the one that shows a gain most surely counts: by the deviances that
-    were released at the mean of the last points and of the base rate, by the gradients along the path to there, or by
-    the released curvature.
-    """
-    of = {name: values[trial] for name, values in fit.transcript.items()}
+    """Judge one trial's fit by its own releases, against its own base rate, or against zero without an intercept."""
     judged = evidence_of_curvature(plan, fit, trial, constant)
-    gradient, way, noise = of["gradient"], of["last_way"], float(of["gradient_noise"])
-    inverse, _ = inverse_of(of["gram"], float(of["gram_noise"]))
-    # From the mean of the points to the fit, by the quadratic; the noise of a gradient feigns a gain along itself.
-    last = float(way @ of["gram"] @ way) - 2.0 * float(gradient @ way) + 2.0 * noise**2 * float(np.trace(inverse))
-    along, size = noise * math.sqrt(float(way @ way)), (float(of["gram_noise"]) * float(way @ way)) ** 2
-    deviance = (float(of["squares"]) - float(of["null_squares"])) / float(of["scale"])
-    stddev = plan.square_multiplier * float(of["deviance_bound"]) / float(of["scale"])
-    estimates = (
-        (last + deviance, 4.0 * (stddev**2 + along**2) + size),
-        (last - 2.0 * float(of["path_gain"]), 4.0 * (math.sqrt(of["path_variance"]) + along) ** 2 + size),
-    )
-    slopes, loss = plan.n_features - (constant is not None), float(of["base_loss"])
-    found = surest(estimates, slopes, float(of["chance"]), loss)
-    by_curvature = surest([(judged.risk_change, judged.risk_change_stddev**2)], 0, 0.0, loss)
-    change, spread = min(found, by_curvature, key=lambda pair: pair[0] / pair[1])
-    return replace(judged, risk_change=change, risk_change_stddev=spread)
+    of = {name: values[trial] for name, values in fit.transcript.items()}
+    return with_paid_deviance(judged, of, plan.n_features - (constant is not None), plan.square_multiplier)
 
 
 def _locate(white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Channel, path: GeneralisedPath) -> None:

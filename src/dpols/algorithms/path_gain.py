@@ -14,11 +14,12 @@ way along it does not count either.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .base import Array
+from .base import Array, Evidence
+from .newton_step import inverse_of
 
 
 @dataclass
@@ -80,3 +81,27 @@ def surest(
     more, spread = slopes * dispersion + base_loss, 2.0 * (slopes * dispersion**2 + base_loss**2)
     judged = [(change + more, math.sqrt(variance + spread)) for change, variance in found]
     return min(judged, key=lambda pair: pair[0] / pair[1])
+
+
+def with_paid_deviance(judged: Evidence, of: dict[str, Array], slopes: int, square_multiplier: float) -> Evidence:
+    """Return the evidence of a fit with intervals, by the estimate of the change in deviance that shows a gain surest.
+
+    It is by the deviances that were released at the mean of the last points and of the base rate, by the gradients
+    along the path to there, or by the released curvature, as was ``judged``.
+    """
+    gradient, way, noise = of["gradient"], of["last_way"], float(of["gradient_noise"])
+    inverse, _ = inverse_of(of["gram"], float(of["gram_noise"]))
+    # From the mean of the points to the fit, by the quadratic; the noise of a gradient feigns a gain along itself.
+    last = float(way @ of["gram"] @ way) - 2.0 * float(gradient @ way) + 2.0 * noise**2 * float(np.trace(inverse))
+    along, size = noise * math.sqrt(float(way @ way)), (float(of["gram_noise"]) * float(way @ way)) ** 2
+    deviance = (float(of["squares"]) - float(of["null_squares"])) / float(of["scale"])
+    stddev = square_multiplier * float(of["deviance_bound"]) / float(of["scale"])
+    estimates = (
+        (last + deviance, 4.0 * (stddev**2 + along**2) + size),
+        (last - 2.0 * float(of["path_gain"]), 4.0 * (math.sqrt(of["path_variance"]) + along) ** 2 + size),
+    )
+    loss = float(of["base_loss"])
+    found = surest(estimates, slopes, float(of["chance"]), loss)
+    by_curvature = surest([(judged.risk_change, judged.risk_change_stddev**2)], 0, 0.0, loss)
+    change, spread = min(found, by_curvature, key=lambda pair: pair[0] / pair[1])
+    return replace(judged, risk_change=change, risk_change_stddev=spread)
