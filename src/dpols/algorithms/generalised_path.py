@@ -163,7 +163,8 @@ class GeneralisedPath(Path):
             "noise_variance": (variances * to_point**2).sum(axis=0),
             "shared_variance": (variances * to_point * to_moment).sum(axis=0),
             "moment_variance": (variances * to_moment**2).sum(axis=0),
-            "gradient_variance": (variances[:, :, 0] * weights.T**2).sum(axis=0),
+            # One by one, so that trials of a batch add up in the same order as a single one.
+            "gradient_variance": np.asarray(sum(v * w**2 for v, w in zip(variances[:, :, 0], weights.T, strict=True))),
             "end_variance": (variances * weights.T[:, :, None] * to_point).sum(axis=0),
         }
         theta = self.theta_at(np.einsum("tij,tj->ti", keep, closed))
