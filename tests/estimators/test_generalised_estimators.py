@@ -8,7 +8,6 @@ import pytest
 from dpols import (
     Bounds,
     BudgetLedger,
-    PrivateGridSearch,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivatePoissonRegressor,
@@ -299,13 +298,6 @@ def test_a_report_promises_no_intervals_that_there_are_not():
         .privacy_report_
     )
     assert report.estimates == report.estimate_notes == ()
-
-
-def test_searches_are_for_linear_models():
-    X, _, visits = arrays()
-    model = PrivatePoissonRegressor(1.0, 1e-6, Bounds(features=[(18, 90), (15, 50)], target=(0, 20)), random_state=0)
-    with pytest.raises(ParameterError, match=r"PrivatePoissonRegressor; searches are for linear models\."):
-        PrivateGridSearch(model, {"fit_intercept": [True]}, epsilon=1.0, delta=1e-6).fit(X, visits)
 
 
 def test_where_noise_hides_the_base_rate_no_label_is_certain():

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "edges": np.array([0.0, 0.1, 0.2]),
     "limit": np.array([0.3, 0.6]),
     "long": None,
+    "point": None,  # computed from theta
     "response": None,  # the law of generalised sums has others
 }
 
