@@ -35,9 +35,11 @@ def test_intervals_cover_and_are_not_much_wider_than_without_privacy(found):
         assert 0.88 < row["population"] < 0.995
         assert 0.88 < row["data"] < 0.999
         assert 0.75 < row["variance"] <= 1.0
-        assert 0.75 < row["r_squared"] <= 1.0
         assert 0.95 < row["width_over_nonprivate"] < 1.6
         assert 0.5 < row["error_over_plain_fit"] < 2.0
+    shown = [row["r_squared"] for row in printed if row["r_squared"] is not None]
+    assert shown
+    assert 0.75 < min(shown) <= max(shown) <= 1.0
     assert [row["printed"] for row in found["cells"] if row["epsilon"] == 0.1] == [0.0]
     assert found["cells_without_intervals"] == 1
     assert found["cells_with_most_slopes"] == 4

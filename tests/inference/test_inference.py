@@ -266,6 +266,15 @@ def test_few_rows_give_reasons_instead_of_numbers():
     assert model.inference_.r_squared() is None
 
 
+def test_r_squared_is_not_shown_where_luck_alone_makes_it_seem_certain():
+    true, residual_std, total_std = 1.0, 0.1, 0.5  # of a fit that explains nothing
+    wrong = 0
+    for residual, total in true + np.random.default_rng(0).standard_normal((5000, 2)) * [residual_std, total_std]:
+        limits = made_up((residual, residual_std), (total, total_std)).r_squared()
+        wrong += limits is not None and limits[1] > 0.0
+    assert wrong <= 5
+
+
 def test_units_without_clustered_errors_have_intervals_for_the_data_only():
     X, y = table(40_000)
     parameters = {"epsilon": 5.0, "arithmetic": "float", "max_rows_per_unit": 2, "options": {"cov_type": "nonrobust"}}

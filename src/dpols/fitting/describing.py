@@ -15,7 +15,7 @@ from ..data import Bounds, RowMap
 from ..data.bounds import Origin, ranges_of
 from ..data.source import Array
 from ..families import FamilyName
-from ..feature_map import FeatureMap
+from ..feature_map import FeatureMap, NumericColumn
 from ..inference import Inference, infer, on_powers
 from ..inference.calibration import calibration_bins
 from ..inference.quality import r_squared, residual_variance
@@ -308,7 +308,8 @@ def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str], n_rows: 
     else:
         public = None if prepared.public_rows is None else getattr(prepared.plan, "n_rows", None)
         means = released_means(outcome.fit.transcript, outcome.row_map, public)
-        found = advice_on_means(means, outcome.row_map, names, categories)
+        paid = outcome.bounds.origin == "paid"  # by such bounds it is not the user's choice where values lie in them
+        found = advice_on_means(means, outcome.row_map, names, categories, bounds_are_chosen=not paid)
     weights = advice_on_weights(outcome.fit.transcript, outcome.row_map)
     return (*method, *advice_on_room(room), *weights, *advice_on_paid(outcome.clipped), *found)
 
@@ -329,6 +330,8 @@ def _bounds_text(
     if feature_map is not None:
         rows += feature_map.describe()
         if bounds.origin == "paid":
+            numbers = [name for name, column in feature_map.columns.items() if isinstance(column, NumericColumn)]
+            rows = [(f"{name}, outer limits" if name in numbers else name, text) for name, text in rows]
             found = dict(zip(names, ranges_of(bounds.features), strict=True))
             rows += [
                 (f"{name}, found", f"[{low:g}, {high:g}]")

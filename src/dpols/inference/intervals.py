@@ -157,8 +157,8 @@ class Inference:
             return None
         value = 1.0 - residual / total
         low, high = (1.0 - (residual * total + sign * math.sqrt(inside)) / lead for sign in (1.0, -1.0))
-        # By the width before it is cut to [0, 1]: else those would be shown that luck brings near an end.
-        if not high - low <= _WIDEST:
+        # By the width of an R^2 of 0: else those would be shown that luck makes large, and so seemingly certain.
+        if not 2.0 * quantile * math.hypot(residual_std, total_std) <= _WIDEST * total:
             return None
         value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
         return value, low, high

@@ -82,23 +82,28 @@ def _spreads(transcript: Mapping[str, Array], sure: float) -> Array:
 
 
 def advice_on_means(
-    means: Means | None, row_map: RowMap, names: Sequence[str], categories: Mapping[str, tuple[str, str] | None]
+    means: Means | None,
+    row_map: RowMap,
+    names: Sequence[str],
+    categories: Mapping[str, tuple[str, str] | None],
+    *,
+    bounds_are_chosen: bool = True,
 ) -> tuple[str, ...]:
     """Return which columns seem to have another unit than their bounds, and which categories hardly any row has.
 
     ``categories`` names the features that categories are part of, each with its column and category where it stands for
-    one.
+    one. Bounds that were found, and not chosen by the user, need no advice.
     """
     if means is None:
         return ()
     said = []
-    if row_map.intercept is not None:
+    if row_map.intercept is not None and bounds_are_chosen:
         said += _at_an_end("the target", means.target, means.target_noise, row_map.target)
     if row_map.centre is not None and row_map.scale is not None and row_map.intercept is not None:
         shares = _Shares(row_map, means, tuple(names))
         said += [line for column in _columns(categories) for line in shares.advice(column, categories)]
         for i, name in enumerate(names):
-            if name not in categories:
+            if name not in categories and bounds_are_chosen:
                 ends = (row_map.centre[i] - row_map.scale[i], row_map.centre[i] + row_map.scale[i])
                 said += _at_an_end(f"{name!r}", float(means.features[i]), means.noise, ends) or _hardly_varies(
                     name, float(means.spread[i]), ends
