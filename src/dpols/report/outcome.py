@@ -14,10 +14,10 @@ NO_INTERVALS = (
     "not normal and may lie on one side only, so that neither standard errors nor intervals of the usual kind hold."
 )
 CUT_AT_FOUND_BOUNDS = (
-    "Caution: the fit found its own bounds, left room beyond, and cut values there. The intervals are about the cut "
-    "values, and do not account for what the found bounds cut off: next to nothing where tails are like those of "
-    "lognormal columns and rows are many, but rare values that lie much farther out are cut, and with few thousand "
-    "rows the noise can put bounds in the midst of the values. Declare bounds then; far too wide ones do little harm."
+    "Caution: the fit found its own bounds, and left room beyond. Values outside are cut, and the intervals do not "
+    "account for that: it is next to nothing where tails are like those of lognormal columns and rows are many, but "
+    "rare values that lie much farther out are cut, and with few thousand rows the noise can put bounds in the midst "
+    "of the values. Declare bounds then, rather too wide than too narrow."
 )
 CONSTRAINED_NOISE = (
     "The privacy noise of coefficients that are kept within constraints has no standard deviation that would say how "
