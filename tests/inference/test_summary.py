@@ -45,7 +45,7 @@ def test_intervals_by_found_bounds_come_with_a_caution():
         notes, report = model.summary().notes, model.privacy_report_
         assert any(f"clipped to the {word} bounds" in note for note in notes)
         places = notes[0], report.estimate_notes[0], report.to_text(), report.to_html(), report.to_markdown()
-        assert [("what the found bounds cut off" in " ".join(p.split())) for p in places] == [word == "found"] * 5
+        assert [("the fit found its own bounds" in " ".join(p.split())) for p in places] == [word == "found"] * 5
     assert "found bounds" not in str(fitted(X, y, bounds=PaidBounds(), inference=False).summary())
 
 
