@@ -92,7 +92,7 @@ class PrivateRegression(Inferring, BaseEstimator):
         belongs, where no column of ``X`` does. ``progress`` says whether a line on standard error shows the passes over
         the rows and the time that is left; by default it does on a terminal or in a notebook, where a fit takes more
         than two seconds. A function is called with the number of the pass, the rows that it has read, and all rows; of
-        rows it is told 0 with add-remove neighbours.
+        rows it gets 0 with add-remove neighbours.
 
         All checks, and the plan, come before the first release and before a ledger is charged; what fails later, but
         before the first release, gives the charge back. Returns the estimator; one whose fit fails is left as it was.

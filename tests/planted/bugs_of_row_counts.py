@@ -4,7 +4,7 @@ from editing import Bug, Edit
 
 BUGS = (
     Bug(
-        "a private number of rows is told",
+        "a private number of rows is stated",
         "report",
         Edit(
             "fitting/describing.py",
@@ -13,7 +13,7 @@ BUGS = (
         ),
     ),
     Bug(
-        "a private number of rows is told",
+        "a private number of rows is stated",
         "intervals",
         Edit(
             "fitting/describing.py",
@@ -22,7 +22,7 @@ BUGS = (
         ),
     ),
     Bug(
-        "a private number of rows is told",
+        "a private number of rows is stated",
         "progress",
         Edit(
             "private_regression.py",
@@ -31,7 +31,7 @@ BUGS = (
         ),
     ),
     Bug(
-        "a private number of rows is told",
+        "a private number of rows is stated",
         "sketch",
         Edit(
             "sketching.py",
@@ -40,7 +40,7 @@ BUGS = (
         ),
     ),
     Bug(
-        "a private number of rows is told",
+        "a private number of rows is stated",
         "search",
         Edit(
             "private_search/grid_search.py",

@@ -67,7 +67,7 @@ BUGS = (
         ),
     ),
     Bug(
-        "number of passes told by the data",
+        "number of passes that depends on the data",
         "units in files",
         Edit(
             "data/streamed_units.py",

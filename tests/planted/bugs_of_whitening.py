@@ -279,7 +279,7 @@ BUGS = (
         Edit("statistics/products.py", "self.moment - from_limbs(high, low)", "self.moment"),
     ),
     Bug(
-        "exact counts told beside a fit",
+        "exact counts stated beside a fit",
         "rows that were kept",
         Edit(
             "statistics/screening.py",

@@ -18,7 +18,7 @@ _ROW_LOSS = (4.0, 16.0)  # noise |theta|^2 over fitted energy: one unseen row lo
 
 @dataclass(frozen=True)
 class Gate:
-    """What a fit must show to be told from noise."""
+    """What a fit must show to be distinguished from noise."""
 
     false_alarms: float  # share of fits to pure noise that pass
     harm: float  # less where they would do more harm

@@ -10,7 +10,7 @@ from .whitening import SMALLEST, Space, WhiteningPlan, level_of
 
 _FIRST, _LOWEST = 0.25, 0.125  # limit of a gradient before the counts, and the lowest, in units of a typical one
 _BALANCE = 5.0  # rows that may be shortened, in units of the norm of the noise on a gradient of limit 1
-_REACH = 0.4  # by how much of its limit a typical gradient may change, for rows that stay below it to be told apart
+_REACH = 0.4  # by how much of its limit a typical gradient may change, for rows that stay below it to be distinguished
 _AHEAD, _FAR = 1.5, 6.0  # how far the next point and later ones are expected to be away, in steps as long as the last
 _CELLS = 1 << 18  # of tables for which it is worthwhile
 _COUNT_EDGES = 2.0 ** np.concatenate((np.arange(-6.0, 3.5), np.arange(5.0, 31.0, 2.0)))  # in units of a typical one

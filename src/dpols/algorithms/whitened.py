@@ -138,7 +138,7 @@ def evidence(plan: WhitenedPlan, fit: Fit, trial: int, constant: float | None) -
     """Judge one trial's fit by its own releases, against its own constant, or against zero without an intercept.
 
     Where many rows were shortened, or the constant had to be mended, gradients say little of the squared error, and
-    how good the fit is cannot be told.
+    how good the fit is cannot be judged.
     """
     of = {name: values[trial] for name, values in fit.transcript.items()}
     metric, kept = of["metric"], of["kept"]

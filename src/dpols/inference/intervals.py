@@ -257,7 +257,7 @@ def on_powers(names: Sequence[str], reasons: Sequence[str]) -> tuple[str, ...]:
         return ()
     return (
         f"{powers[0]} goes nearly along with its column. Centre powers at a public number, as in I((age - 50)**2) of a "
-        "formula: both are then told apart with far less noise.",
+        "formula: both are then distinguished with far less noise.",
     )
 
 

@@ -48,7 +48,7 @@ class Dialect:
         if self.decimal not in (None, ".", ","):
             raise DataError(f"decimal mark {self.decimal!r} must be . or a comma.")
         if self.decimal == "," == self.separator:
-            raise DataError("separator and decimal mark are both a comma; values could not be told apart.")
+            raise DataError("separator and decimal mark are both a comma; values could not be distinguished.")
         if self.encoding is not None:
             _check_encoding(self.encoding)
 

@@ -44,7 +44,7 @@ class FileSource:
     engine : callable or None
         What sums over the tasks on workers elsewhere; None for the threads of this process.
     watch : Watch or None
-        What is told how far a pass has come.
+        What is called with how far a pass has come.
     weights : str or None
         Name of the column of weights, where rows have any.
     """
