@@ -108,12 +108,15 @@ def test_with_next_to_no_noise_units_have_clustered_errors(arithmetic):
     X, y, units = families()
     bounds = Bounds(list(BOUNDS.features.values()), BOUNDS.target)
     order = np.random.default_rng(1).permutation(len(y))  # units need not lie together
-    model = PrivateLinearRegression(
-        1e9, 1e-6, bounds, inference=True, max_rows_per_unit=3, arithmetic=arithmetic, random_state=0
-    ).fit(X[order], y[order], groups=units[order])
-    found, expected = model.inference_, robust(X, y, units)
+    model = PrivateLinearRegression(1e9, 1e-6, bounds, inference=True, max_rows_per_unit=3, arithmetic=arithmetic)
+    drawn = [
+        model.set_params(random_state=seed).fit(X[order], y[order], groups=units[order]).inference_
+        for seed in range(16)
+    ]
+    found, expected = drawn[0], robust(X, y, units)
     assert found.cov_type == "cluster"
-    np.testing.assert_allclose(found.standard_errors(), expected, rtol=4e-3)
+    # What noise is left at the largest epsilon moves a single fit by a part in a thousand.
+    np.testing.assert_allclose(np.mean([one.standard_errors() for one in drawn], axis=0), expected, rtol=1e-3)
     assert (expected > 1.3 * robust(X, y)).all()
     assert found.rows_used == pytest.approx(3000, rel=1e-6)
     assert found.residual_variance.value == pytest.approx(least_squares(X, y)[2], rel=1e-3)
