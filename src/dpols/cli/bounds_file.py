@@ -6,14 +6,17 @@ file with the columns ``column``, ``low`` and ``high`` does as well.
 """
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..data import Bounds
 from ..data.bounds_table import read_bounds_table
 from ..errors import BoundsError
 from ..feature_map import FeatureMap, NumericColumn
 from ..feature_map.toml import feature_map_from_toml, one_line, toml_key
+
+Declared = TypeVar("Declared")
 
 _HEAD = """\
 # Bounds for "dpols fit". Give each column its low and high, or its categories, from public knowledge: what such a
@@ -124,3 +127,17 @@ def filled_bounds(bounds: Bounds, target: str) -> str:
     tables = [(f"[target]\nname = {one_line(target)}", bounds.target)]
     tables += [(f"[features.{toml_key(name)}]", pair) for name, pair in bounds.features.items()]
     return "\n".join(f"{head}\nlow = {low!r}\nhigh = {high!r}\n" for head, (low, high) in tables)
+
+
+def declared_beside(
+    bounds: Path | None, declared: Callable[[Mapping[str, Any]], tuple[str | None, Declared | None]]
+) -> tuple[str | None, Declared | None]:
+    """Return the column, and what is declared of it, that a bounds file has beside features and target, if any."""
+    if bounds is None or bounds.suffix.lower() == ".csv":
+        return None, None
+    try:
+        return declared(tomllib.loads(bounds.read_text(encoding="utf-8")))
+    except BoundsError as error:
+        raise BoundsError(f"bounds file {str(bounds)!r}: {error}") from None
+    except (ValueError, RecursionError):  # which reading the bounds explains
+        return None, None

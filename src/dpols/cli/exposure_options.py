@@ -1,12 +1,12 @@
 """The exposure of ``dpols fit --family poisson``: its column and its range, by options or by the bounds file."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.files import Dialect
-from ..errors import BoundsError, ParameterError
+from ..errors import ParameterError
 from ..feature_map.toml import declared_exposure
+from .bounds_file import declared_beside
 from .found_bounds import columns_with
 
 _Range = tuple[float, float]
@@ -24,7 +24,7 @@ def exposure_column(
     data: Path, exposure: str | None, ends: str | None, bounds: Path | None, dialect: Dialect, *, family: str
 ) -> ExposureColumn | None:
     """Return what options and the bounds file say of exposure, None where they say nothing."""
-    own, (name, declared) = None if ends is None else _parsed(ends), _in_file(bounds)
+    own, (name, declared) = None if ends is None else _parsed(ends), declared_beside(bounds, declared_exposure)
     for option, given, found in (("--exposure", exposure, name), ("--exposure-range", own, declared)):
         if given is not None and found not in (None, given):
             raise ParameterError(
@@ -52,14 +52,3 @@ def _parsed(ends: str) -> _Range:
     except ValueError:
         raise ParameterError(f"--exposure-range {ends!r} must be LOW:HIGH, such as 0.1:1.") from None
     return low, high
-
-
-def _in_file(bounds: Path | None) -> tuple[str | None, _Range | None]:
-    if bounds is None or bounds.suffix.lower() == ".csv":
-        return None, None
-    try:
-        return declared_exposure(tomllib.loads(bounds.read_text(encoding="utf-8")))
-    except BoundsError as error:
-        raise BoundsError(f"bounds file {str(bounds)!r}: {error}") from None
-    except (ValueError, RecursionError):  # which reading the bounds explains
-        return None, None

@@ -1,12 +1,12 @@
 """The weights of ``dpols fit``: which column holds them, and the largest one, by options or by the bounds file."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.files import Dialect
-from ..errors import BoundsError, ParameterError
+from ..errors import ParameterError
 from ..feature_map.toml import declared_weight
+from .bounds_file import declared_beside
 from .found_bounds import columns_with
 
 
@@ -22,7 +22,7 @@ def weight_column(
     data: Path, weight: str | None, max_weight: float | None, bounds: Path | None, dialect: Dialect
 ) -> WeightColumn | None:
     """Return what options and the bounds file say of weights, None where they say nothing."""
-    name, largest = _in_file(bounds)
+    name, largest = declared_beside(bounds, declared_weight)
     for option, given, declared in (("--weight", weight, name), ("--max-weight", max_weight, largest)):
         if given is not None and declared not in (None, given):
             raise ParameterError(
@@ -40,14 +40,3 @@ def weight_column(
         )
     columns_with(name, data, "--weight", dialect)
     return WeightColumn(name, largest)
-
-
-def _in_file(bounds: Path | None) -> tuple[str | None, float | None]:
-    if bounds is None or bounds.suffix.lower() == ".csv":
-        return None, None
-    try:
-        return declared_weight(tomllib.loads(bounds.read_text(encoding="utf-8")))
-    except BoundsError as error:
-        raise BoundsError(f"bounds file {str(bounds)!r}: {error}") from None
-    except (ValueError, RecursionError):  # which reading the bounds explains
-        return None, None
