@@ -1,7 +1,9 @@
 # Needs Python 3.11 or newer and pip, nothing else: every target makes its own virtual environment.
 PYTHON ?= python3
-BIN := .venv/bin
-OLDEST_BIN := .venv-oldest/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
+OLDEST_BIN := .venv-oldest/$(SCRIPTS)
+OTHER_BIN := .venv-diffprivlib/$(SCRIPTS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start many processes, which would each compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,7 +41,7 @@ wheel-check: .venv/installed-test ## build sdist and wheel, install it elsewhere
 	$(BIN)/python tests/wheel_smoke.py $(PYTHONS)
 
 test-oldest: .venv-oldest/installed ## run the tests of the core with the oldest dependencies that pyproject.toml allows
-	$(OLDEST_BIN)/pytest -q tests --ignore tests/benchmarks --ignore tests/planted -m "not data and not extras"  # these need all extras
+	$(OLDEST_BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests --ignore tests/benchmarks --ignore tests/planted -m "not data and not extras"  # these need all extras
 
 paper: .venv/installed-test ## repeat the paper's evaluation: tables, figures and claims in paper-results/
 	$(BIN)/dpols-bench paper --out paper-results
@@ -51,7 +53,7 @@ score: .venv/installed-test ## score the methods over data sets and epsilons, re
 	$(BIN)/dpols-bench score --out scores
 
 tables: .venv/installed-test .venv-diffprivlib/installed ## fit public tables as people have them, results in table-results/
-	$(BIN)/dpols-bench tables --diffprivlib .venv-diffprivlib/bin/python --out table-results
+	$(BIN)/dpols-bench tables --diffprivlib $(OTHER_BIN)/python --out table-results
 
 sources: .venv/installed-test ## fit every pair of options on every kind of source, Dask and Spark too: one result of all
 	DPOLS_WHOLE=1 $(BIN)/pytest -q tests/data/test_sources_together.py
@@ -77,13 +79,13 @@ clean: ## remove everything that the other targets made
 	rm -rf .venv .venv-oldest .venv-diffprivlib demo-output docs/_build docs/gallery dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/bin/python:
+$(BIN)/python:
 	$(PYTHON) -m venv .venv
 
-.venv-oldest/bin/python:
+$(OLDEST_BIN)/python:
 	$(PYTHON) -m venv .venv-oldest
 
-.venv-diffprivlib/bin/python:
+$(OTHER_BIN)/python:
 	$(PYTHON) -m venv .venv-diffprivlib
 
 # One environment, four stamps: each target installs only what it needs on top of what is there.
@@ -93,18 +95,18 @@ clean: ## remove everything that the other targets made
 .venv/installed-lint: EXTRAS := all,test,lint
 .venv/installed-docs: EXTRAS := all,test,docs
 .venv/installed-test .venv/installed-lint .venv/installed-docs: BESIDE := -e benchmarks
-.venv/installed-demo .venv/installed-app .venv/installed-test .venv/installed-lint .venv/installed-docs: pyproject.toml benchmarks/pyproject.toml | .venv/bin/python
+.venv/installed-demo .venv/installed-app .venv/installed-test .venv/installed-lint .venv/installed-docs: pyproject.toml benchmarks/pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP_INSTALL) -e '.[$(EXTRAS)]' $(BESIDE)
 	@touch $@
 
 LOWER_BOUNDS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(bound.replace(">=", "==") for bound in project["dependencies"]))
 
-.venv-oldest/installed: pyproject.toml | .venv-oldest/bin/python
-	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest pytest-timeout hypothesis mpmath
+.venv-oldest/installed: pyproject.toml | $(OLDEST_BIN)/python
+	$(OLDEST_BIN)/python $(PIP_INSTALL) $$($(OLDEST_BIN)/python -c '$(LOWER_BOUNDS)') -e . pytest pytest-timeout pytest-xdist hypothesis mpmath
 	@touch $@
 
 # diffprivlib does not work with newer versions of scikit-learn, so it has an environment of its own.
-.venv-diffprivlib/installed: | .venv-diffprivlib/bin/python
-	.venv-diffprivlib/bin/python $(PIP_INSTALL) diffprivlib==0.6.6 scikit-learn==1.5.2 numpy==2.2.6
+.venv-diffprivlib/installed: | $(OTHER_BIN)/python
+	$(OTHER_BIN)/python $(PIP_INSTALL) diffprivlib==0.6.6 scikit-learn==1.5.2 numpy==2.2.6
 	@touch $@

@@ -61,8 +61,14 @@ _write_commands()
 lexers["csv"] = TextLexer()  # the blocks are shown as they are
 
 
+def _to_gallery(app, page, source):
+    """Let links to the script of an example lead to its page."""
+    source[0] = re.sub(r"\]\(((?:\.\./)*)examples/(plot_\w+)\.py\)", r"](\1gallery/\2.rst)", source[0])
+
+
 def setup(app):
     """Leave out what estimators inherit from scikit-learn, whose own pages describe it."""
+    app.connect("source-read", _to_gallery)
     app.connect(
         "autodoc-skip-member",
         lambda app, what, name, member, skip, options: (

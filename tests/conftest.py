@@ -29,7 +29,7 @@ LONGEST = (
     "cli/test_fit_output.py",
 )
 # Files that start a Spark session or a cluster of Dask, which takes longer than most of their tests.
-ENGINES = ("data/test_spark.py", "data/test_dask.py", "data/test_sources_together.py")
+ENGINES = ("data/test_spark.py", "data/test_dask.py", "data/test_sources_together.py", "data/test_large_data_page.py")
 RAN = ("passed", "failed", "error", "xfailed", "xpassed")
 
 
@@ -114,6 +114,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker("data")
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+        if item.get_closest_marker("posix") and not hasattr(os, "fork"):
+            item.add_marker(pytest.mark.skip(reason="needs a POSIX system"))
         # A property, as the keywords of a report hold folder names too: all of tests/data would count.
         item.user_properties += [("needs", marker) for marker in COUNTED if item.get_closest_marker(marker)]
     first = {Path(__file__).parent / file: place for place, file in enumerate(LONGEST)}

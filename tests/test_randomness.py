@@ -113,6 +113,7 @@ def test_numpys_global_seed_changes_nothing():
     assert not np.array_equal(*found)
 
 
+@pytest.mark.posix
 @every_arithmetic
 def test_forked_processes_draw_different_noise(arithmetic):
     fit(arithmetic)  # threads and caches of the parent exist before it forks

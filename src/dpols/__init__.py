@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from . import errors, privacy, theory
     from .constraints import Constraints
     from .data import Bounds, read
-    from .estimators import PrivateLinearRegression
+    from .estimators import PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor
     from .feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn, transforms
     from .formula import logit, ols, poisson
-    from .generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
     from .inference.summary_col import summary_col
     from .ledger import BudgetLedger
     from .planning import plan_accuracy, required_epsilon, required_rows
@@ -59,10 +58,9 @@ _MODULES = ("errors", "privacy", "theory")
 _HOMES = {
     ".constraints": ("Constraints",),
     ".data": ("Bounds", "read"),
-    ".estimators": ("PrivateLinearRegression",),
+    ".estimators": ("PrivateLinearRegression", "PrivateLogisticRegression", "PrivatePoissonRegressor"),
     ".feature_map": ("CategoricalColumn", "Factor", "FeatureMap", "NumericColumn", "transforms"),
     ".formula": ("logit", "ols", "poisson"),
-    ".generalised_estimators": ("PrivateLogisticRegression", "PrivatePoissonRegressor"),
     ".inference.summary_col": ("summary_col",),
     ".ledger": ("BudgetLedger",),
     ".planning": ("plan_accuracy", "required_epsilon", "required_rows"),

@@ -4,8 +4,11 @@ All derive from ``DpolsError`` and from the built-in that scikit-learn users exp
 wrong, the value, the rule and the remedy, and never quotes a row of the data.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 
 class DpolsError(Exception):
@@ -61,6 +64,17 @@ def required(package: str, extra: str) -> ModuleType:
         return import_module(package)
     except ImportError:
         raise MissingExtraError(package, extra) from None
+
+
+def did_you_mean(name: str, known: Iterable[Any]) -> str:
+    """Return a question for an error about a name that is not known; nothing where none that is known resembles it.
+
+    >>> did_you_mean("Wages", ["wages", "sex"])
+    " (did you mean 'wages'?)"
+    """
+    alike = {other.casefold(): other for other in known if isinstance(other, str)}
+    near = get_close_matches(name.casefold(), alike, n=1)
+    return f" (did you mean {alike[near[0]]!r}?)" if near else ""
 
 
 class ArithmeticWarning(UserWarning):

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .data import BoundedRows, Bounds, RowMap, RowSource, open_rows
+from .data.opening import watched_rows
 from .data.threads import one_blas_thread
 from .errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
 from .ledger import BudgetLedger, as_ledger
@@ -82,10 +83,10 @@ def release_sketch(
         Whether to spend part of the budget on the smallest eigenvalue of X'X in order to lower the shift. It pays
         where that eigenvalue is large: many rows, few columns, none of them nearly a combination of others.
     neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
-        Which two tables the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is added
-        or removed. With "add-remove" the number of rows is not public.
+        Which two tables the guarantee makes hard to distinguish: a row becomes zeros, becomes any other row, or is
+        added or removed. With "add-remove" the number of rows is not public.
     bad_rows : "raise" or "zero", default="raise"
-        What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
+        What to do with rows that are not finite: refuse them, or leave them out, as rows of zeros.
     random_state : int, RandomState, Generator or None, default=None
         For tests and reproduction only: a seeded sketch is not private, and its report says so.
     ledger : BudgetLedger, path or None, default=None
@@ -104,7 +105,7 @@ def release_sketch(
     (200, 3)
     """
     relation = one_of("neighbours", neighbours, tuple(Neighbours))
-    shared, source = as_ledger(ledger), _source(table, may_be_empty=not relation.rows_are_public)
+    shared, source = as_ledger(ledger), _source(table, rows_are_public=relation.rows_are_public)
     one_of("bad_rows", bad_rows, ("raise", "zero"))
     test = one_of("eigenvalue", eigenvalue, ("off", "on")) == "on"
     budget = PrivacyBudget(epsilon, delta)
@@ -327,15 +328,15 @@ def _run(rows: BoundedRows, plan: _Plan, bits: Sequence[Bits]) -> tuple[Array, f
     return mixed.rows[0], float(mixed.shift[0]), mixed.grid, channel.releases
 
 
-def _source(table: Any, *, may_be_empty: bool) -> RowSource:
+def _source(table: Any, *, rows_are_public: bool) -> RowSource:
     if hasattr(table, "toarray"):
         raise DataTypeError("a sparse table cannot be sketched; pass table.toarray().")
     if table is None or isinstance(table, str):
         raise DataTypeError(f"table={table!r} must be an array or a pandas, polars or pyarrow table.")
-    source = open_rows(table, with_target=False)
+    source = open_rows(watched_rows(table, rows_are_public=rows_are_public), with_target=False)
     if isinstance(getattr(source, "target", None), str):
         raise DataError("a sketch has no target, but the source names one; open it without, and it is sketched too.")
-    if source.n_features < 1 or (source.n_rows < 1 and not may_be_empty):
+    if source.n_features < 1 or (source.n_rows < 1 and rows_are_public):
         raise DataError("the table has no rows or no columns; it needs one of each.")
     return source
 

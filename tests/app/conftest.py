@@ -1,12 +1,14 @@
 """The app in this process, for quick tests, and in a real browser."""
 
+import os
+import subprocess
 import threading
 from importlib.util import find_spec
 
 import pytest
 
-# Without the extra there is no app to test.
-if any(find_spec(package) is None for package in ("starlette", "uvicorn", "multipart", "typer", "pyarrow")):
+# Without the extra, or without file locks, there is no app to test.
+if any(find_spec(package) is None for package in ("starlette", "uvicorn", "multipart", "typer", "pyarrow", "fcntl")):
     collect_ignore_glob = ["test_*.py"]
 
 
@@ -39,10 +41,21 @@ def site(tmp_path):
 
 
 @pytest.fixture
-def visitor(site):
+def visitor(site, monkeypatch):
+    """A client of the app, whose fits are forks of one process that has imported all they need."""
+    import forked_fits
     from app_visits import Visitor
 
+    if hasattr(os, "pidfd_open"):  # on Linux
+        monkeypatch.setattr("dpols.app.fits.subprocess", forked_fits)
     return Visitor(site)
+
+
+@pytest.fixture
+def visitor_of_whole_processes(visitor, monkeypatch):
+    """A client of the app as it is, whose fits are processes of their own from the start."""
+    monkeypatch.setattr("dpols.app.fits.subprocess", subprocess)
+    return visitor
 
 
 @pytest.fixture(scope="session")

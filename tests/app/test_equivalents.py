@@ -11,7 +11,7 @@ from app_visits import ROWS
 
 from dpols.app.equivalents import command_line, script
 from dpols.cli import main
-from dpols.generalised_estimators import load_any
+from dpols.estimators import load_any
 from dpols.ledger import BudgetLedger
 
 pytestmark = pytest.mark.extras

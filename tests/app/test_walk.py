@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from app_visits import CANARY, ROWS, shown, text_of
 
-from dpols.generalised_estimators import load_any
+from dpols.cli import main
+from dpols.estimators import load_any
 from dpols.ledger import BudgetLedger
 from dpols.report.registry import QUESTIONS
 
 pytestmark = pytest.mark.extras
 
 
-def test_the_walk_leads_from_a_table_to_a_model_that_the_commands_can_use(visitor, table):
+def test_the_walk_leads_from_a_table_to_a_model_that_the_commands_can_use(visitor_of_whole_processes, table):
+    visitor = visitor_of_whole_processes
     key = visitor.walked(table)
     folder = visitor.site.projects.find(key.rpartition("/")[2]).folder
     written = tomllib.loads((folder / "bounds.toml").read_text())
@@ -46,7 +46,7 @@ def test_the_walk_leads_from_a_table_to_a_model_that_the_commands_can_use(visito
     assert "row" in text_of(visitor.get(f"{key}/history"))
 
 
-def test_what_is_taken_along_is_of_use_to_the_commands(visitor, table, tmp_path):
+def test_what_is_taken_along_is_of_use_to_the_commands(visitor, table, tmp_path, monkeypatch):
     key = visitor.walked(table)
     for number in ("1", "2"):
         visitor.post(f"{key}/confirm", {**visitor.order(key), "again": "yes"})
@@ -59,9 +59,11 @@ def test_what_is_taken_along_is_of_use_to_the_commands(visitor, table, tmp_path)
         ("predict", "model.json", str(table), "--out=predicted.csv"),
         ("fit", str(table), "--target=pay", "--bounds=bounds.toml", "--epsilon=1", "--delta=1e-6", "--out=again.json"),
     )
+    monkeypatch.chdir(tmp_path)
     for run in runs:
-        done = subprocess.run([sys.executable, "-m", "dpols", *run], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        with pytest.raises(SystemExit) as exited:
+            main(run)
+        assert exited.value.code == 0
     assert len((tmp_path / "predicted.csv").read_text().splitlines()) == ROWS + 1
     assert load_any(tmp_path / "again.json").feature_names_in_.tolist() == ["age", "hours", "region"]
 

@@ -14,9 +14,12 @@ RELEASED = {
     "verdict_reason",
     "estimates",
     "estimate_notes",
+    "inference_hash",
     "advice",
     "residual_bins",
     "residual_sizes",
+    "rows_used",
+    "rows_used_noise",  # that of a sketch is in proportion to the released number
 }
 # A method in stages chooses later releases from earlier, noisy ones.
 CHOSEN = {"lines", "spent_epsilon"}

@@ -273,3 +273,25 @@ def test_a_release_that_is_not_stated_is_seen():
     assert report.same_path
     assert report.same_output
     assert not report.accounted
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+@pytest.mark.parametrize("method", GENERALISED)
+def test_curvature_which_only_longer_tables_release_and_calibration_are_replayed_too(method, arithmetic):
+    rng = np.random.default_rng(3)
+    X, y = rng.uniform(-1.0, 1.0, (60, WIDTH)), rng.integers(0, 2, 60).astype(float)
+    report = replay(
+        method,
+        (X, y),
+        7,
+        bounds=Bounds(features=[(-1.0, 1.0)] * WIDTH, target=(0.0, 1.0)),
+        arithmetic=arithmetic,
+        budget=PrivacyBudget(300.0, 1e-3),
+        fit_intercept=True,
+        options={"calibration": True},
+        direction="remove",
+        bits=[SeededBits(1)],
+    )
+    # Two Gram matrices whiten, and one more is the curvature.
+    assert sum(call.mechanism == "symmetric_gaussian" for call in report.calls) >= 3
+    assert_that_it_holds(report, arithmetic)

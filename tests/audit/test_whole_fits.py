@@ -25,7 +25,7 @@ from whole_fits import (
     without_allowances,
 )
 
-from dpols import BudgetLedger
+from dpols import BudgetLedger, FeatureMap, NumericColumn
 from dpols.algorithms import ALGORITHMS
 from dpols.privacy import GaussianRelease
 
@@ -73,6 +73,22 @@ def test_one_unit_moves_what_a_fit_lets_out_as_declared_and_nothing_else(method,
         else:
             assert moved(call, changed) <= call.statistic.sensitivity * np.max(call.statistic.step) * (1.0 + 1e-9)
     assert len(by_name(tape.calls, bounds)) == (4 if bounds is PAID else 1)
+
+
+@every_unit
+@every_numeric
+def test_one_unit_moves_counts_of_values_that_a_map_clips_as_declared(arithmetic, most):
+    X, y, _ = visits()
+    columns = {"x": NumericColumn(-3.0, 3.0), "z": NumericColumn(0.0, 50.0, transform="log1p")}
+    feature_map = FeatureMap(columns, target=(-10.0, 10.0))
+    run, own = fitting(most, arithmetic=arithmetic, bounds=None, feature_map=feature_map, **EVERYTHING)
+    tape, other = pair_on_tape(run, (X, y), without(X, y, own))
+    assert [call.path for call in tape.calls] == [call.path for call in other.calls]
+    assert returned(tape.result) == returned(other.result)
+    counts, changed = tape.calls[0], other.calls[0]
+    per_column = np.reshape(counts.statistic.value, (3, -1))
+    assert (per_column[:, -1] >= 1).all()  # the unit's values lie above all ranges
+    assert moved(counts, changed) <= counts.statistic.sensitivity * np.max(counts.statistic.step) * (1.0 + 1e-9)
 
 
 @declared_or_paid

@@ -59,6 +59,20 @@ def test_yes_or_no_by_text_levels(dpols, data, by):
     assert dpols("verify", "report.html").code != 2
 
 
+@pytest.mark.parametrize("by", [("--target", "sick"), ("--formula", "sick ~ age + C(city)")])
+def test_a_yes_or_no_target_needs_no_limits_in_a_template(dpols, data, by):
+    assert dpols("bounds-template", data, "--target", "sick", "--categories", "city", "--out", "filled.toml").code == 0
+    template = data.with_name("filled.toml")
+    _, target, *_ = template.read_text().split("\n[")
+    assert "# low =" in target
+    template.write_text(f"[{target}{BOUNDS}")
+    fit = ("fit", data, "--bounds", template, *BUDGET, "--family", "binomial", "--classes", "no,yes", "--out")
+    assert dpols(*fit, "a.json", *by).code == 0
+    assert dpols(*fit, "b.json", *by[:1], by[1].replace("sick", "visits")).code == 2  # the file is about another one
+    normal = dpols("fit", data, "--bounds", template, *BUDGET, "--target", "sick", "--out", "c.json")
+    assert "[target] has no low; fill it in" in normal.err
+
+
 def test_labels_that_are_not_declared_are_0_and_1(dpols, data):
     numbers = data.with_name("numbers.csv")
     numbers.write_text(data.read_text().replace(",yes,", ",1,").replace(",no,", ",0,"))

@@ -150,9 +150,13 @@ BAD_ROWS = {
     "nan": ("20,2,town", "nan,2,town", ["empty or infinite cell", "such rows are refused"]),
     "infinity": ("20,2,town", "inf,2,town", ["empty or infinite cell", "such rows are refused"]),
     "text": ("20,2,town", "SECRET,2,town", ["'age'", "numbers"]),
-    "line too short": ("20,2,town", "SECRET", ["2 values", "header has 4"]),
+    "line too short": ("20,2,town", "SECRET", ["more or fewer values", "header, which has 4"]),
     "a name in another encoding": ("age", "\udcff", ["no column 'age'", "'ÿ'"]),
-    "another separator in the header": ("age,hours,city,pay", "age;hours;city;pay", ["1 values", "header has 4"]),
+    "another separator in the header": (
+        "age,hours,city,pay",
+        "age;hours;city;pay",
+        ["more or fewer values", "header, which has 4"],
+    ),
     "column twice": ("age,hours,city,pay", "age,age,hours,pay", ["'age'", "unique"]),
 }
 

@@ -105,7 +105,7 @@ def test_the_hook_counts_passes_and_rows(kinds, kind):
     assert {n_rows for _, _, n_rows in seen} == {2000}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of a process are those of POSIX")
+@pytest.mark.posix
 def test_a_full_disk_is_found_before_anything_is_released_and_leaves_no_file(dpols, csv, bounds, budget, tmp_path):
     import resource
 

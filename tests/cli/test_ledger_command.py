@@ -8,6 +8,7 @@ from unittest.mock import ANY
 import pytest
 
 from dpols import BudgetLedger
+from dpols.ledger.words import facts_of
 from dpols.privacy import GaussianRelease
 
 pytest.importorskip("typer")
@@ -29,6 +30,8 @@ def shown(ledger):
 
 def test_create_and_show(ledger):
     assert shown(ledger) | {"head": ""} == {
+        "private": True,
+        "not_private": [],
         "epsilon": 2.0,
         "delta": 1e-6,
         "data": None,
@@ -169,6 +172,23 @@ def test_fits_are_charged_and_refused_at_the_cap(ledger, dpols, csv, bounds):
     assert "of the ledger" in refused.err
     assert dpols(*fit, "--epsilon", 0.5, "--ledger", "another.ledger").code == 2
     assert len(shown(ledger)["entries"]) == 1
+
+
+def test_a_ledger_says_first_which_charges_are_not_private(ledger, dpols, csv, bounds, tmp_path):
+    fit = ("fit", csv, "--target", "pay", "--bounds", bounds, "--delta", "1e-7", "--ledger", "my.ledger", "--out")
+    assert dpols(*fit, "one.json", "--epsilon", 0.1).code == 0
+    assert "NOT PRIVATE" not in ledger("show").out
+    assert dpols(*fit, "two.json", "--epsilon", 0.2, "--random-state", 3).code == 0
+    row = shown(ledger)["entries"][1]["number"]
+    assert shown(ledger)["private"] is False
+    assert shown(ledger)["not_private"] == [{"row": row, "why": "a seed"}]
+    alarm = f"NOT PRIVATE: row {row}, a seed."
+    page = tmp_path / "ledger.html"
+    assert ledger("show", "--html", page).out.startswith(alarm)
+    assert f'<p class="alarm">{alarm}' in page.read_text(encoding="utf-8")
+    state = BudgetLedger("my.ledger").state()
+    assert dict(facts_of(state, ""))["promises"].endswith(f"for all together, but NOT PRIVATE: row {row}")
+    assert alarm in BudgetLedger("my.ledger")._repr_html_()
 
 
 def test_a_fit_that_fails_is_shown_as_void(ledger, dpols, csv, bounds):

@@ -2,6 +2,11 @@
 
 import json
 
+import pytest
+
+pytest.importorskip("typer")
+pytestmark = pytest.mark.extras
+
 FIT = ("--epsilon", "0.5", "--delta", "1e-7", "--out", "model.json")
 OTHER = "[target]\nlow = 0\nhigh = 1\n\n[features.price]\nlow = 0\nhigh = 1\n"
 

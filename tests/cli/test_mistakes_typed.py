@@ -73,6 +73,18 @@ def test_a_misspelt_category_is_told(fit):
     assert "Check the spelling" in said
 
 
+def test_a_misspelt_column_is_guessed(fit, dpols):
+    formula, unnamed = ("--formula", "wagee ~ education"), BOUNDS.replace('name = "wage"', "")
+    one_line(fit(target=formula), "'wagee' has no public range (did you mean 'wage'?)")
+    one_line(fit(bounds=unnamed, target=formula), "'wages.csv' has no column 'wagee' (did you mean 'wage'?)")
+    one_line(
+        fit(bounds=unnamed, target=("--target", "Wage")), "'wages.csv' has no column 'Wage' (did you mean 'wage'?)"
+    )
+    template = "bounds-template", "wages.csv", "--out", "other.toml", "--target"
+    one_line(dpols(*template, "Wage"), "--target 'Wage' is not a column", "(did you mean 'wage'?)")
+    one_line(dpols(*template, "wage", "--categories", "Region"), "--categories 'Region'", "(did you mean 'region'?)")
+
+
 def test_a_forgotten_category_is_told_where_others_have_a_category_of_their_own(fit):
     changed = table()
     changed["region"] = np.where(np.arange(N) % 5 == 0, "west", changed["region"])
@@ -85,7 +97,7 @@ def test_a_forgotten_category_is_said_to_count_as_the_reference(fit):
     changed["region"] = np.where(np.arange(N) % 5 == 0, "west", changed["region"])
     said = advice(fit(changed))
     assert "north or undeclared (of region)" in said
-    assert "others count as 'north'" in said
+    assert "undeclared categories count as 'north'" in said
 
 
 def test_a_fit_that_will_have_no_intervals_says_so_in_one_line(fit):

@@ -151,7 +151,7 @@ def test_text_among_numbers_is_refused_without_quoting_it(fit, mixed, tmp_path):
     assert "SECRET" not in done.err
 
 
-def test_an_empty_cell_without_replacement_is_refused_or_counts_as_zeros(fit, mixed):
+def test_an_empty_cell_without_replacement_is_refused_or_its_row_left_out(fit, mixed):
     mixed.write_text(mixed.read_text() + "40,,1,20\n")
     done = fit("--target", "pay")
     assert done.code == 2
@@ -159,7 +159,9 @@ def test_an_empty_cell_without_replacement_is_refused_or_counts_as_zeros(fit, mi
         "mixed.csv' has an empty or infinite cell",
         "missing = ...",
         "(nothing yet of 'region')",
-        "--bad-rows zero",
+        "--bad-rows zero to fit on complete rows only: rows with an empty cell are left out",
+        "of the target there is no such value",
     )
     assert [word for word in words if word not in done.err] == []
+    assert "leaving them out (zero)" in " ".join(fit("--help").out.replace("│", " ").split())
     assert fit("--target", "pay", "--bad-rows", "zero").code == 0

@@ -164,4 +164,4 @@ def test_a_transformed_target_is_predicted_in_its_own_units(dpols, noisy, tmp_pa
 
 def test_the_help_says_of_what_limits_are_where_a_transform_was_fitted(dpols):
     said = " ".join(dpols("predict", "--help").out.replace("│", " ").split())
-    assert "the mean of the transform, which is a median in the target's own units" in said
+    assert "where a transform of the target was fitted, of the median instead of the mean" in said

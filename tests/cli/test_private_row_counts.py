@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pytest
 
+pytest.importorskip("typer")
+pytestmark = pytest.mark.extras
+
 FIT = ("--target", "y", "--epsilon", "1", "--delta", "1e-6", "--neighbours", "add-remove", "--bad-rows", "zero")
 
 

@@ -76,6 +76,7 @@ def test_names_that_a_ledger_needs_beside_it_are_refused(fit, ledger, ending):
     assert fit("--out", f"other{ending}").code == 0
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("option", ["--out", "--report"])
 def test_a_pipe_stays_a_pipe(fit, ledger, option):
     os.mkfifo("pipe.json")
@@ -94,6 +95,7 @@ def test_a_link_stays_a_link(fit, ledger, option, target):
     assert not Path("not-there.json").exists()
 
 
+@pytest.mark.posix
 def test_a_model_is_saved_to_no_link_and_no_pipe(fit):
     assert fit().code == 0
     model = PrivateLinearRegression.load("model.json")

@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pytest
 
+pytest.importorskip("typer")
+pytestmark = pytest.mark.extras
+
 
 @pytest.fixture
 def noisy_csv(tmp_path):

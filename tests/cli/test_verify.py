@@ -1,6 +1,7 @@
 """``dpols verify``: untouched reports hold, changed ones are found."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -167,6 +168,32 @@ def test_the_noise_of_a_number_of_rows_follows_from_its_release(with_hidden_rows
         assert not of_the_row_count(with_hidden_rows, assumed_public=listed[:2])[0]
 
 
+@pytest.mark.parametrize(
+    ("bad_rows", "change"),
+    [
+        ("zero", {"rows_used_noise": None}),
+        ("zero", {"rows_used": None}),
+        ("zero", {"rows_used": 10**9}),
+        ("zero", {"rows_used_noise": 0.1}),
+        ("zero", {"bad_rows": "raise"}),
+        ("raise", {"rows_used": 1}),
+        ("raise", {"rows_used": None}),
+    ],
+)
+def test_a_number_of_rows_in_use_follows_from_its_release(bad_rows, change):
+    rows = np.random.default_rng(0).uniform(-1, 1, (1_000, 2))
+    bounds = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
+    model = PrivateLinearRegression(1.0, 1e-6, bounds, bad_rows=bad_rows).fit(rows, rows @ [0.3, 0.2])
+    report = json.loads(model.privacy_report_.to_json())
+    assert of_the_row_count(report)[0]
+    assert not of_the_row_count(report, **change)[0]
+
+
+@pytest.mark.parametrize("with_hidden_rows", ["neither"], indirect=True)
+def test_rows_in_use_are_those_of_a_hidden_number_of_rows(with_hidden_rows):
+    assert not of_the_row_count(with_hidden_rows, rows_used=with_hidden_rows["n_rows"] + 1)[0]
+
+
 def test_a_public_number_of_rows_cannot_be_said_to_be_hidden(report):
     assert not of_the_row_count(report, relation="add-remove")[0]
     assert not of_the_row_count(report, n_rows_noise=3.0)[0]
@@ -224,11 +251,12 @@ def test_columns_of_a_model_are_those_of_its_report(change, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda columns: columns["age"].update(high=2.0),
-        lambda columns: columns["town"].update(categories=["south", "north"]),
-        lambda columns: columns["town"].update(categories=["north", "west"]),
+        lambda given: given["columns"]["age"].update(high=2.0),
+        lambda given: given["columns"]["town"].update(categories=["south", "north"]),
+        lambda given: given["columns"]["town"].update(categories=["north", "west"]),
+        lambda given: given.update(target=[0.0, 2.0]),
     ],
-    ids=["a wider range", "categories in another order", "another category"],
+    ids=["a wider range", "categories in another order", "another category", "another range of the target"],
 )
 def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
@@ -238,7 +266,7 @@ def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map).fit(table, table["age"]).save(path)
     assert problems(verify_file(path)) == []
     content = json.loads(path.read_text())["content"]
-    change(content["feature_map"]["columns"])
+    change(content["feature_map"])
     write_model(path, content)
     assert problems(verify_file(path)) == ["columns and ranges"]
 
@@ -339,6 +367,27 @@ def test_intervals_of_a_model_are_those_of_its_report(tmp_path):
         change(changed)
         write_model(path, changed)
         assert problems(verify_file(path)) == ["intervals"]
+    for place in _numbers_in(content["inference"]):  # also those that only R^2, tests and predictions are computed from
+        changed = json.loads(json.dumps(content))
+        _change(changed["inference"], place)
+        write_model(path, changed)
+        assert problems(verify_file(path)) == ["intervals"], place
+
+
+def _numbers_in(data, *place):
+    """Yield the places of all numbers in plain data."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, dict | list):
+            yield from _numbers_in(value, *place, key)
+        elif isinstance(value, float):
+            yield (*place, key)
+
+
+def _change(data, place):
+    *outer, last = place
+    for key in outer:
+        data = data[key]
+    data[last] = np.nextafter(data[last], 1e300)
 
 
 def test_a_model_whose_ranges_are_of_the_data_cannot_have_a_report_that_says_otherwise(tmp_path):
@@ -357,7 +406,7 @@ def test_a_model_whose_ranges_are_of_the_data_cannot_have_a_report_that_says_oth
 def test_a_model_file_that_was_changed_differs_by_its_checksum(tmp_path):
     path = tmp_path / "model.json"
     fitted().save(path)
-    path.write_text(path.read_text().replace('"n_rows": 3000', '"n_rows": 3001'))
+    path.write_text(re.sub('"(n_rows|rows_used)": 3000', r'"\1": 3001', path.read_text()))
     assert problems(verify_file(path)) == ["checksum of the file"]
     document = json.loads(path.read_text())
     document["content"]["intercept"] += 1.0
@@ -548,3 +597,14 @@ def test_the_command_says_ok_or_what_differs(dpols):
     shutil.copy("model.json", "damaged.json")
     Path("damaged.json").write_text(Path("damaged.json").read_text()[:-40])
     assert dpols("verify", "damaged.json").code == 2
+
+
+@pytest.mark.parametrize("field", ["n_rows", "target_range", "estimate"])
+def test_a_whole_number_beyond_doubles_is_refused(field, tmp_path):
+    text = fitted("whitened", inference=True).to_json()
+    path = tmp_path / "model.json"
+    changed = re.sub(rf'("{field}": (\[\s*)?)[-0-9.e]+', rf"\g<1>{'9' * 400}", text)
+    assert changed != text
+    path.write_text(changed)
+    with pytest.raises(ModelFileError):
+        verify_file(path)

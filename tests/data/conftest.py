@@ -14,6 +14,8 @@ def spark(tmp_path_factory):
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("Spark needs Java, and there is none on the path: install a JRE of version 17")
     options = {
+        # Most code runs a few times only, so that to compile it well takes longer than it saves.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpols import Bounds
+from dpols import Bounds, NumericColumn
 from dpols.errors import BoundsError
 
 BAD = {
@@ -125,3 +125,17 @@ def test_bounds_by_name_need_exactly_the_columns():
     ):
         with pytest.raises(BoundsError, match=match):
             bounds.row_map(n_features=2, columns=columns, fit_intercept=True)
+
+
+@pytest.mark.parametrize("number", ["1", b"1", "1e3", True, np.True_])
+def test_text_and_truth_values_are_no_numbers(number):
+    for make in (
+        lambda: Bounds(features=[(0, number)], target=(0, 1)),
+        lambda: Bounds(features={"age": (0, 1)}, target=(-5, number)),
+        lambda: Bounds(x_norm=number, y_abs=1.0),
+        lambda: Bounds(x_norm=1.0, y_abs=number),
+        lambda: NumericColumn(-5, number),
+        lambda: NumericColumn(0, 1, missing=number),
+    ):
+        with pytest.raises(BoundsError, match=r"must be a (pair of numbers|number)"):
+            make()

@@ -127,3 +127,14 @@ def test_one_cell_of_a_column_that_is_not_used_hides_no_row(tmp_path):
             assert not re.search("100|900", str(caught.value))
         else:
             assert model.fit(read(path, "y", ["x"])).privacy_report_.n_rows == 1000
+
+
+def test_the_error_on_a_line_does_not_tell_how_many_values_it_has(tmp_path):
+    texts = set()
+    for more in (",9", ",9" * 17):
+        path = tmp_path / "rows.csv"
+        path.write_text(f"a,y\n1,2\n3,4{more}\n5,6\n")
+        with pytest.raises(DataError, match="more or fewer values than the header, which has 2") as caught:
+            list(read(path, "y").blocks())
+        texts.add(str(caught.value))
+    assert len(texts) == 1

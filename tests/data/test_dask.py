@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import traceback
+import warnings
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from dpols.errors import BoundsError, DataError, DataTypeError, ParameterError
 from dpols.statistics import gram
 
 pytestmark = pytest.mark.extras
+pd = pytest.importorskip("pandas")
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
@@ -107,6 +109,25 @@ def test_missing_values_are_bad_rows(client, frame):
     np.testing.assert_array_equal(fitted(lazy, "y", bad_rows="zero"), fitted(holes, "y", bad_rows="zero"))
 
 
+@pytest.mark.parametrize("cell", [pd.NA, pd.NaT, None, 10**400, np.longdouble("1e400")], ids=repr)
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_a_cell_that_is_no_finite_number_is_a_bad_row_also_where_a_partition_has_another_type(frame, kind, cell):
+    numbers = frame[["a", "y"]].astype(float)
+    kept = np.longdouble if isinstance(cell, np.longdouble) else object
+    other = pd.DataFrame({"a": numbers["a"].to_numpy(kept), "y": numbers["y"]})
+    other.loc[7, "a"] = cell
+    numbers.loc[7, "a"] = np.nan
+    declared = {"bounds": Bounds(features=[(-1.0, 1.0)], target=(-1.0, 1.0)), "bad_rows": "zero", "random_state": 3}
+    expected = PrivateLinearRegression(2.0, 1e-6, **declared).fit(numbers[["a"]].to_numpy(), numbers["y"]).coef_
+    if kind == "frame":
+        data = dd.from_delayed([dask.delayed(other)], meta={"a": float, "y": float}, verify_meta=False), "y"
+    else:
+        data = da.from_delayed(dask.delayed(other[["a"]].to_numpy()), (len(other), 1), float), other["y"].to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # it would tell of the cell
+        np.testing.assert_array_equal(PrivateLinearRegression(2.0, 1e-6, **declared).fit(*data).coef_, expected)
+
+
 @every_arithmetic
 def test_files_are_read_by_the_workers(client, frame, tmp_path, arithmetic, monkeypatch):
     row_groups(frame, tmp_path / "rows")
@@ -130,6 +151,7 @@ def test_files_are_read_by_the_workers(client, frame, tmp_path, arithmetic, monk
     assert (total.n_rows, int(total.values[0])) == (N_ROWS, 0)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("call", "arithmetic"), [(3, "float"), (8, "exact")], ids=["while rows are counted", "in a pass of the fit"]
 )
@@ -221,6 +243,7 @@ def test_no_error_quotes_a_cell(request, frame, tmp_path, data, kind, where):
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.posix
 def test_a_cluster_without_workers_left_is_told_as_dask_tells_it(frame):
     def die(part):
         os.kill(os.getpid(), signal.SIGKILL)

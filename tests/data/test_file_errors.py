@@ -110,7 +110,7 @@ def test_a_truncated_csv_file(tmp_path):
     path = WRITERS["csv"](tmp_path, table())
     text = path.read_text()
     path.write_text(text[: text.rindex(",")])
-    refused(path, path.name, "5 values where the header has 6", "Correct")
+    refused(path, path.name, "more or fewer values than the header, which has 6", "Correct")
 
 
 @pytest.mark.parametrize("kind", WRITERS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpols import CategoricalColumn, FeatureMap, PrivateLinearRegression, read
+from dpols.feature_map.source import mapped_source
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.extras
@@ -35,6 +36,21 @@ def test_a_value_without_a_label_is_read_without_a_word(tmp_path):
         warnings.simplefilter("error")
         model = PrivateLinearRegression(50.0, 1e-6, feature_map=declared).fit(read(tmp_path / "a.dta", "y", ["answer"]))
     assert model.coef_ == pytest.approx([1.0], abs=0.2)
+
+
+@pytest.mark.parametrize("odd", [1, 2, 9, np.nan])
+def test_whether_two_values_have_one_label_is_no_matter_of_other_cells(odd, tmp_path):
+    answers = np.where(np.arange(N) % 2, 3.0, 1.0)
+    answers[7] = odd
+    table(answer=answers).to_stata(
+        tmp_path / "a.dta", write_index=False, value_labels={"answer": {1: "no", 2: "no", 3: "yes"}}
+    )
+    declared = FeatureMap({"answer": CategoricalColumn(["no", "yes"])}, target=(0, 1))
+    source = mapped_source(declared, read(tmp_path / "a.dta", "y", ["answer"]), None)
+    codes = np.concatenate([block[0][:, 0] for block in source.blocks()])
+    expected = np.arange(N) % 2 * 1.0
+    expected[7] = np.nan if np.isnan(odd) else 0.0
+    np.testing.assert_array_equal(codes, expected)
 
 
 @pytest.mark.parametrize("row", [0, 50])

@@ -209,3 +209,13 @@ def test_a_lazy_frame_is_never_collected(monkeypatch):
     assert set(rows) == {0}
     with pytest.raises(DataTypeError, match=r"pass X\.collect\(\)"):
         fitted.predict(frame)
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_predictions_of_a_query_are_refused_with_the_remedy(kind):
+    query = QUERIES[kind]()
+    fitted = model().fit(query, TARGET)
+    with pytest.raises(DataTypeError, match=r"predictions are for rows in memory: pass (pyarrow.table\(X\)|X.collect)"):
+        fitted.predict(query)
+    rows = query.collect() if kind == "polars" else pyarrow.table(query)
+    assert len(fitted.predict(rows.select(list(FEATURES)))) == len(numbers())

@@ -40,3 +40,12 @@ def test_every_page_is_reached_from_the_readme():
             reached.add(page)
             waiting += [file for file, _ in links(page) if file.suffix == ".md" and file.exists()]
     assert set(PAGES) - reached == set()
+
+
+def test_every_how_to_has_an_example():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    names = re.findall(r"\]\((\w+\.md)\)", index.partition("## How to")[2].partition("## Reference")[0])
+    assert len(names) > 12
+    assert [
+        name for name in names if not any("examples" in file.parts for file, _ in links(ROOT / "docs" / name))
+    ] == []

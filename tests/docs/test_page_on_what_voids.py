@@ -37,4 +37,4 @@ def test_what_is_noticed_and_what_is_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error", NotPrivateWarning)
         assert model.fit(StandardScaler().fit_transform(X), y).privacy_report_.private
-    assert "**no**: an array does not tell what was done to it" in PAGE
+    assert "**No**: an array does not show what was done to it" in PAGE

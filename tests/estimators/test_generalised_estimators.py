@@ -13,9 +13,16 @@ from dpols import (
     PrivatePoissonRegressor,
     read,
 )
-from dpols.errors import BadRowsError, BoundsError, DataError, ModelFileError, ParameterError
+from dpols.errors import (
+    BadRowsError,
+    BoundsError,
+    DataError,
+    ModelFileError,
+    NotPrivateWarning,
+    ParameterError,
+)
+from dpols.estimators import load_any
 from dpols.feature_map import CategoricalColumn, FeatureMap, NumericColumn
-from dpols.generalised_estimators import load_any
 from dpols.verification import verify_file
 
 AGES = Bounds(features={"age": (18, 90), "bmi": (15, 50)})
@@ -77,6 +84,7 @@ def test_reports_and_summaries_say_which_label_is_the_yes():
         type(report).from_dict({**report.to_dict(), "labels": ["no"]})
 
 
+@pytest.mark.filterwarnings("ignore:the fit is NOT PRIVATE")
 def test_labels_that_were_found_are_said_to_be_and_declared_ones_are_not():
     X, sick, _ = arrays()
     found, declared = logistic(bounds=RANGES).fit(X, sick), logistic(bounds=RANGES, classes=("no", "yes")).fit(X, sick)
@@ -90,6 +98,65 @@ def test_labels_that_were_found_are_said_to_be_and_declared_ones_are_not():
     np.testing.assert_allclose(turned.coef_, -found.coef_, atol=0.02)
 
 
+def outcomes_of(y, **changes):
+    model = logistic(**changes)
+    return model, model._outcomes(np.zeros((len(y), 1)), y)[1]
+
+
+@pytest.mark.parametrize(("rare", "others"), [("HIV", "no"), (31337, 0), (2.0, 1.0)])
+def test_a_fit_whose_labels_one_row_decides_is_not_private(rare, others, tmp_path):
+    X, *_ = arrays()
+    ledger = BudgetLedger(tmp_path / "l.sqlite", epsilon=3.0, delta=1e-5)
+    y = np.array([others] * (len(X) - 1) + [rare], dtype=object)
+    with pytest.warns(NotPrivateWarning, match=r"NOT PRIVATE: the labels of the target were found .* classes="):
+        model = logistic(bounds=RANGES, random_state=None, ledger=ledger).fit(X, y)
+    assert ledger.entries()[-1].what.endswith("; NOT PRIVATE: labels found in the data")
+    assert not model.privacy_report_.private
+    assert "labels of the target were found" in model.privacy_report_.alarm
+    with pytest.raises(DataError, match="looks for no labels"):
+        logistic(bounds=RANGES, bad_rows="zero").fit(X, y)
+
+
+@pytest.mark.filterwarnings("error::dpols.errors.NotPrivateWarning")
+@pytest.mark.parametrize("y", [[0, 1, 1, 0], [0, 0, 0, 0], [1.0, 1.0], np.array([True, True]), np.array([0.0, 1.0])])
+def test_0_and_1_are_labels_whether_or_not_both_occur(y):
+    model, numbers = outcomes_of(y)
+    assert model.classes_.tolist() == [0, 1]
+    assert not model._found
+    assert numbers.tolist() == [float(each) for each in y]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("odd", [None, 2, -1, 7])
+def test_where_bad_rows_count_as_zeros_one_label_changes_its_own_row_alone(odd):
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    cells = [0, 1, odd, 1, 0]
+    columns = [
+        pandas.array(cells, "Int64"),
+        polars.Series(cells),
+        pyarrow.array(cells),
+        pandas.Series(cells, dtype=float),
+    ]
+    for column in columns:
+        model, numbers = outcomes_of(column, bad_rows="zero")
+        assert repr(model.classes_.tolist()) == "[0, 1]"
+        np.testing.assert_array_equal(numbers, [0.0, 1.0, np.nan, 1.0, 0.0])
+
+
+def test_errors_about_labels_tell_neither_their_number_nor_their_types():
+    texts = set()
+    for third in (2, 3, 17):
+        with pytest.raises(DataError, match="Only binary classification is supported") as caught:
+            outcomes_of(np.arange(third + 1))
+        texts.add(str(caught.value))
+    for odd in (3, 1.5, b"x", ("a",), ["l"]):
+        with pytest.raises(DataError, match="Unknown label type") as caught:
+            outcomes_of(np.array(["no", "yes", odd, "no"], dtype=object))
+        texts.add(str(caught.value))
+    assert len(texts) == 2
+
+
+@pytest.mark.filterwarnings("ignore:the fit is NOT PRIVATE")
 @pytest.mark.parametrize("labels", [(0, 1), (False, True), (-1.0, 1.0), (3, 8), ("a", "b")])
 def test_every_kind_of_label_gives_the_same_fit(labels):
     X, sick, _ = arrays()
@@ -192,6 +259,7 @@ def test_counts_are_near_the_true_rates_and_within_the_range():
 class TestTables:
     """Tables and files by column name."""
 
+    @pytest.mark.filterwarnings("ignore:the fit is NOT PRIVATE")
     def test_a_column_of_labels_by_name_is_the_same_in_every_table(self, tmp_path):
         polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
         rows = frame()[["age", "bmi", "sick"]]
@@ -201,6 +269,7 @@ class TestTables:
                 np.testing.assert_array_equal(model.fit(each, "sick").coef_, expected.coef_)
                 assert model.feature_names_in_.tolist() == ["age", "bmi"]
 
+    @pytest.mark.filterwarnings("ignore:the fit is NOT PRIVATE")
     @pytest.mark.parametrize("suffix", ["csv", "parquet"])
     def test_labels_in_files_are_read_as_they_are_declared(self, tmp_path, suffix):
         rows, path = frame(), tmp_path / f"rows.{suffix}"
@@ -305,3 +374,15 @@ def test_where_noise_hides_the_base_rate_no_label_is_certain():
     for seed in range(6):
         model = logistic(bounds=Bounds(features=[(-1, 1)] * 2), epsilon=1.0, classes=(0, 1), random_state=seed)
         assert 0.1 < model.fit(X, [0, 1] * 6).predict_proba(X)[:, 1].mean() < 0.9
+
+
+@pytest.mark.filterwarnings("ignore::dpols.errors.InferenceWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("estimator", [PrivateLogisticRegression, PrivatePoissonRegressor])
+def test_limits_that_the_noise_hides_are_nan_without_a_warning_of_numpy(estimator):
+    X = np.random.default_rng(0).uniform(0.0, 1.0, (300, 2))
+    bounds = Bounds(features=[(0, 1)] * 2, target=(0, 1))
+    model = estimator(0.2, 1e-6, bounds, inference=True, random_state=0).fit(X, (X[:, 0] > 0.5).astype(int))
+    found = model.predict_interval(X[:2])
+    assert np.isnan(found["lower"]).all()
+    assert not np.isnan(found["mean"]).any()

@@ -71,6 +71,30 @@ def test_intervals_hold_the_target_as_often_as_they_say(model, staff):
     assert frame.index.equals(staff.index)
 
 
+def test_limits_of_a_transformed_target_are_of_its_median_and_under_true_headings(model, staff):
+    rows = staff[:5]
+    found = model.predict_interval(rows, of="median")
+    assert list(found.columns) == list(model.predict_interval(rows).columns) == ["median", "lower", "upper"]
+    np.testing.assert_allclose(found["median"], model.predict(rows, raw=True))
+    fitted = model.get_prediction(rows).summary_frame()
+    np.testing.assert_allclose(np.log(found), fitted[["mean", "mean_ci_lower", "mean_ci_upper"]])
+    narrow = model.predict_frame(rows, 0.05, interval="median")
+    np.testing.assert_allclose(narrow[["lower", "upper"]], found[["lower", "upper"]])
+    for refused in (
+        lambda: model.predict_interval(rows, of="mean"),
+        lambda: model.predict_frame(rows, 0.05, interval="mean"),
+    ):
+        with pytest.raises(ParameterError, match="Ask for those of the median"):
+            refused()
+
+
+def test_a_target_that_was_not_transformed_has_limits_of_its_mean(staff):
+    plain = ols("pay ~ years", staff, bounds=BOUNDS, inference=True, **BUDGET)
+    assert list(plain.predict_interval(staff[:5], of="mean").columns) == ["mean", "stderr", "lower", "upper"]
+    with pytest.raises(ParameterError, match="of='median' must be"):
+        plain.predict_interval(staff[:5], of="median")
+
+
 def test_a_mean_needs_what_the_fit_did_not_release(staff):
     plain = ols("log(pay) ~ years", staff, bounds=BOUNDS, **BUDGET)
     with pytest.raises(ParameterError, match="fit with inference=True, or take of='median'"):

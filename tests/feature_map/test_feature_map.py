@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 from dpols import Bounds, CategoricalColumn, Factor, FeatureMap, NumericColumn, PrivateLinearRegression, read
-from dpols.data.rows import bounded_span
+from dpols.data.bounding import bounded_span
 from dpols.data.units import without_column
 from dpols.errors import BoundsError, DataError, DataTypeError, ModelFileError, ParameterError
 from dpols.feature_map import mapped_files
@@ -455,8 +456,11 @@ def test_the_report_says_what_was_declared_of_each_column():
     report = PrivateLinearRegression(1.0, 1e-6, feature_map=SMALL).fit(table(rows, "numpy"), pay).privacy_report_
     declared = dict(report.bounds)
     assert declared["age"] == "[18, 90]; empty cells count as 45"
-    assert declared["region"] == "one of 'north', 'south', 'west'; others count as 'north'; empty cells count as 'west'"
-    assert declared["member"] == "one of 'true', 'false'; others count as 'other'"
+    assert (
+        declared["region"]
+        == "one of 'north', 'south', 'west'; undeclared categories count as 'north'; empty cells count as 'west'"
+    )
+    assert declared["member"] == "one of 'true', 'false'; undeclared categories count as 'other'"
 
 
 LONG = [2**60, 2**60 + 1, 2**53 + 1, -(2**60) - 1, 5]
@@ -559,3 +563,12 @@ def test_a_public_table_gives_ranges_and_categories(kind):
     assert made.plus(("age", "age")).bounds().origin == "reference"
     with pytest.raises(BoundsError, match="target='wage' is not a column of the reference"):
         FeatureMap.from_reference(table, target="wage")
+
+
+def test_a_number_beyond_doubles_is_a_bad_row_and_nothing_tells_of_it():
+    rows = np.full((4, 2), 0.5, dtype=np.longdouble)
+    rows[1, 0] = np.longdouble("1e400")
+    made = FeatureMap({"a": NumericColumn(0, 1), "b": NumericColumn(0, 1)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(made.transform(rows)[:, 0]).tolist() == [False, True, False, False]

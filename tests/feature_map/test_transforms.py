@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpols import CategoricalColumn, Factor, FeatureMap, NumericColumn
 from dpols.errors import BoundsError
 from dpols.feature_map.transforms import (
+    FUNCTION_NAMES,
     Arithmetic,
     Function,
     Power,
@@ -42,6 +43,10 @@ steps = st.one_of(
 )
 ranges = st.tuples(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4)).map(sorted).filter(lambda ends: ends[1] - ends[0] > 1e-6)
 positive = st.tuples(*[st.floats(1e-6, 1e6)] * 2).map(sorted).filter(lambda ends: ends[1] > ends[0] * 1.01)
+
+
+def test_every_function_is_compared_with_its_definition():
+    assert set(EXACT) == set(FUNCTION_NAMES)
 
 
 def exactly(step, x):

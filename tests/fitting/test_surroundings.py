@@ -7,13 +7,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
-from sklearn.ensemble import BaggingRegressor
+from sklearn.ensemble import BaggingRegressor, RandomForestRegressor, StackingRegressor, VotingRegressor
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.impute import IterativeImputer, SimpleImputer
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
+from sklearn.linear_model import RANSACRegressor
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -25,8 +35,9 @@ from sklearn.preprocessing import (
     StandardScaler,
     scale,
 )
+from sklearn.semi_supervised import SelfTrainingClassifier
 
-from dpols import Bounds, BudgetLedger, PrivateGridSearch, PrivateLinearRegression
+from dpols import Bounds, BudgetLedger, PrivateGridSearch, PrivateLinearRegression, PrivateLogisticRegression
 from dpols.errors import NotPrivateWarning
 
 X = np.random.default_rng(0).uniform(-1, 1, size=(600, 2))
@@ -46,6 +57,9 @@ def said(run):
     found = [warning for warning in caught if issubclass(warning.category, NotPrivateWarning)]
     assert {Path(warning.filename).name for warning in found} <= {Path(__file__).name}
     return result, [str(warning.message) for warning in found]
+
+
+LOGISTIC = PrivateLogisticRegression(1.0, 1e-6, Bounds(x_norm=2.0))
 
 
 class Centred:
@@ -131,6 +145,43 @@ def test_a_target_that_is_scaled_by_its_own_rows_is_noticed():
     assert fitted.regressor_.privacy_report_.private
 
 
+@pytest.mark.parametrize("stacked", ["forest", "private"])
+def test_a_fit_on_predictions_of_what_is_not_private_is_not(stacked):
+    first = RandomForestRegressor(2, max_depth=2) if stacked == "forest" else model()
+    stack = StackingRegressor([("first", first)], model(), cv=2)
+    for _ in range(2):  # the second time it has all attributes from the beginning
+        fitted, messages = said(lambda: stack.fit(X, Y))
+        reports = [each.privacy_report_ for each in fitted.estimators_ if hasattr(each, "privacy_report_")]
+        assert all(report.private for report in reports)
+        assert fitted.final_estimator_.privacy_report_.private == (stacked == "private")
+        found = [message for message in messages if "NOT PRIVATE: RandomForestRegressor ('first')" in message]
+        assert bool(found) == (stacked == "forest")
+
+
+def test_an_imputer_that_begins_with_means_makes_its_fits_not_private():
+    filled, messages = said(lambda: IterativeImputer(model(), max_iter=1).fit(WITH_A_GAP))
+    assert any("NOT PRIVATE: IterativeImputer" in message for message in messages)
+    assert not filled.imputation_sequence_[0].estimator.privacy_report_.private
+    filled, messages = said(lambda: IterativeImputer(model(), max_iter=1, initial_strategy="constant").fit(WITH_A_GAP))
+    assert not any("NOT PRIVATE: IterativeImputer" in message for message in messages)
+
+
+SEVERAL_FITS = {
+    "one against the rest": OneVsRestClassifier(LOGISTIC),
+    "one against one": OneVsOneClassifier(LOGISTIC),
+    "calibrated": CalibratedClassifierCV(LOGISTIC, cv=2),
+    "trained by itself": SelfTrainingClassifier(LOGISTIC, max_iter=1),
+    "without outliers": RANSACRegressor(model(), min_samples=100, max_trials=2),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL_FITS)
+def test_whatever_else_of_scikit_learn_fits_an_estimator_is_taken_to_fit_it_several_times(name):
+    y = Y if name == "without outliers" else (Y > 0).astype(int)
+    _, messages = said(lambda: SEVERAL_FITS[name].fit(X, y))
+    assert any("fits several times: each spends epsilon anew" in message for message in messages)
+
+
 def test_a_pipeline_of_a_class_of_its_own_and_a_pipeline_around_a_pipeline_are_seen():
     class Named(Pipeline):
         """A user's own."""
@@ -192,6 +243,57 @@ def test_threads_do_not_hinder_it():
 def test_the_user_is_warned_where_other_processes_fit():
     _, messages = said(lambda: cross_val_score(model(), X, Y, cv=2, n_jobs=2))
     assert any("fits several times: each spends epsilon anew" in message for message in messages)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_copies_that_workers_fit_know_of_the_steps_before_the_tool(backend):
+    from joblib import parallel_backend
+
+    voting = VotingRegressor([("one", model()), ("two", model())], n_jobs=2)
+    with parallel_backend(backend), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = make_pipeline(StandardScaler(), voting).fit(X, Y)
+    assert any("NOT PRIVATE: StandardScaler" in str(warning.message) for warning in caught)
+    for copy in fitted[-1].estimators_:
+        assert not copy.privacy_report_.private
+        assert said(lambda copy=copy: copy.fit(X, Y).privacy_report_.private) == (True, [])
+
+
+def test_searches_that_workers_carry_out_know_of_the_steps_before_the_tool():
+    from joblib import parallel_backend
+
+    search = PrivateGridSearch(model(), {"fit_intercept": [True, False]}, epsilon=1.0, delta=1e-6)
+    voting = VotingRegressor([("one", search), ("two", search)], n_jobs=2)
+    with parallel_backend("threading"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = make_pipeline(StandardScaler(), voting).fit(X, Y)
+    for copy in fitted[-1].estimators_:
+        assert not copy.search_report_.private
+        assert not copy.best_estimator_.privacy_report_.private
+
+
+def test_workers_that_make_copies_say_that_they_may_not_see_the_steps_before_the_tool():
+    from joblib import parallel_backend
+
+    several = MultiOutputRegressor(model(), n_jobs=2)
+    with parallel_backend("threading"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        make_pipeline(StandardScaler(), several).fit(X, np.column_stack((Y, Y)))
+    assert any("may not see a step that stands before it" in str(warning.message) for warning in caught)
+    one_by_one = make_pipeline(StandardScaler(), several.set_params(n_jobs=1))
+    fitted, messages = said(lambda: one_by_one.fit(X, np.column_stack((Y, Y))))
+    assert not any("may not see" in message for message in messages)
+    assert not any(one.privacy_report_.private for one in fitted[-1].estimators_)
+
+
+def test_a_tool_that_fits_once_is_not_said_to_fit_several_times():
+    once = [SelectFromModel(model()).fit, FixedThresholdClassifier(LOGISTIC).fit]
+    for fit, y in zip(once, (Y, (Y > 0).astype(int)), strict=True):
+        _, messages = said(lambda fit=fit, y=y: fit(X, y))
+        assert not messages
+    nested = FixedThresholdClassifier(CalibratedClassifierCV(LOGISTIC, cv=2))
+    _, messages = said(lambda: nested.fit(X, (Y > 0).astype(int)))
+    assert any("sklearn.calibration fits several times" in message for message in messages)
 
 
 def test_a_plain_fit_and_a_private_search_warn_of_nothing():

@@ -210,7 +210,7 @@ class TestVerdict:
         if offset and not fit_intercept:
             pytest.skip("without an intercept, the constant that is beaten is zero")
         trials, claims = 20 if method == "ihm-adaptive" else 50, 0
-        for seed, (epsilon, n_rows) in enumerate(((1.0, 2000), (1.0, 20_000), (10.0, 2000), (10.0, 200))):
+        for seed, (epsilon, n_rows) in enumerate(((1.0, 2000), (1.0, 8000), (10.0, 2000), (10.0, 200))):
             y = np.clip(offset + 0.3 * np.random.default_rng(seed).standard_normal(n_rows), -1.0, 1.0)
             found = verdicts(method, unit_rows(n_rows), y, epsilon=epsilon, trials=trials, fit_intercept=fit_intercept)
             claims += found.count("better")
@@ -231,7 +231,7 @@ class TestVerdict:
 
 @pytest.mark.parametrize(
     ("change", "stddev", "expected"),
-    [(-3.1, 1.0, "better"), (-2.9, 1.0, "cannot"), (2.9, 1.0, "cannot"), (6.2, 2.0, "worse")],
+    [(-3.1, 1.0, "better"), (-2.9, 1.0, "perhaps no better"), (2.9, 1.0, "perhaps no better"), (6.2, 2.0, "worse")],
 )
 def test_a_verdict_needs_three_standard_deviations(change, stddev, expected):
     assert verdict_of(change, stddev)[0].startswith(expected)

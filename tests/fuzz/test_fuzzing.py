@@ -1,6 +1,6 @@
 """The fuzzer: what it must notice, and a short run of every entry point. The long one is ``make fuzz``."""
 
-# ruff: noqa: E402 -- the fuzzer needs extras, which are looked for first
+# ruff: noqa: E402 -- the fuzzer needs extras and limits of a process, which are looked for first
 
 import importlib
 import json
@@ -10,7 +10,7 @@ import sys
 import pytest
 
 pytest.importorskip("hypothesis")
-for extra in ("pyarrow", "pandas", "polars", "typer", "coverage"):
+for extra in ("pyarrow", "pandas", "polars", "typer", "coverage", "resource"):
     pytest.importorskip(extra)
 
 from fuzzing.__main__ import LEAST_COVERAGE, SHARES, within_reach

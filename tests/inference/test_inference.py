@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from inference_problems import BOUNDS, TRUTH, fitted, frame, least_squares, table
 
-from dpols import Bounds, PrivateLinearRegression
+from dpols import Bounds, PrivateLinearRegression, ols
 from dpols.algorithms import algorithm
 from dpols.algorithms.base import Fit
 from dpols.errors import DataError, InferenceWarning, ModelFileError, ParameterError
@@ -180,7 +180,7 @@ def test_a_kind_of_errors_that_does_not_go_with_the_rows_is_refused(units, cov_t
 def test_the_range_rule_assumes_nothing_and_says_so():
     X, y = table(5000)
     tail, wide = (fitted(X, y, epsilon=1.0, options={"clip": rule}).inference_ for rule in ("tail", "range"))
-    assert any("thin out" in words for words in tail.assumptions)
+    assert any("falls at least as fast" in words for words in tail.assumptions)
     assert wide.assumptions == ()
     assert wide.residual_variance.stderr > 5.0 * tail.residual_variance.stderr
     assert (wide.standard_errors("data") > 1.5 * tail.standard_errors("data")).all()
@@ -276,6 +276,12 @@ def test_r_squared_is_not_shown_where_luck_alone_makes_it_seem_certain():
         limits = made_up((residual, residual_std), (total, total_std)).r_squared()
         wrong += limits is not None and limits[1] > 0.0
     assert wrong <= 5
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_r_squared_is_the_same_in_all_units_of_the_target(exponent):
+    pairs = np.array([(1.0, 0.01), (2.0, 0.02)])
+    assert made_up(*(pairs * 2.0**exponent)).r_squared() == made_up(*pairs).r_squared() is not None
 
 
 def test_units_without_clustered_errors_have_intervals_for_the_data_only():
@@ -556,10 +562,18 @@ def test_limits_of_r_squared_cover_where_long_rows_carry_what_is_explained():
 @pytest.mark.parametrize(
     ("made", "bounds", "words"),
     [
-        (lambda first: first, (0.0, 20.0), "does not tell x0 and x2 apart: if one follows from the others, leave it"),
-        (lambda first: first, (0.0, 40.0), "does not tell x0 and x2 apart: if one follows from the others, leave it"),
-        (lambda first: np.full(len(first), 5.0), (0.0, 10.0), "x2 hardly varies, as far as the noise lets one tell"),
-        (lambda first: np.full(len(first), 8.0), (0.0, 10.0), "x2 hardly varies, as far as the noise lets one tell"),
+        (
+            lambda first: first,
+            (0.0, 20.0),
+            "hides the difference between x0 and x2: if one follows from the others, leave it",
+        ),
+        (
+            lambda first: first,
+            (0.0, 40.0),
+            "hides the difference between x0 and x2: if one follows from the others, leave it",
+        ),
+        (lambda first: np.full(len(first), 5.0), (0.0, 10.0), "x2 hardly varies, as far as the noise shows"),
+        (lambda first: np.full(len(first), 8.0), (0.0, 10.0), "x2 hardly varies, as far as the noise shows"),
     ],
 )
 def test_copies_and_constants_are_named(made, bounds, words, epsilon):
@@ -571,3 +585,33 @@ def test_copies_and_constants_are_named(made, bounds, words, epsilon):
     model = PrivateLinearRegression(epsilon, 1e-6, limits, inference=True, random_state=0, arithmetic="float").fit(X, y)
     (why,) = model.inference_.why_not()
     assert words in why
+
+
+@pytest.mark.extras
+@pytest.mark.filterwarnings("ignore::dpols.errors.InferenceWarning")
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        (
+            "hours + C(sex, levels=['Female', 'M'])",
+            "sex[M] hardly varies, as far as the noise shows: if the data spell its category differently, correct that",
+        ),
+        (
+            "hours + age + I(age**2)",
+            "age^2 goes nearly along with age: centre it at a public number, as I((age - 45)**2) of a formula does",
+        ),
+        ("hours + age + I((age - 40)**2)", None),
+    ],
+)
+def test_a_misspelt_category_and_a_power_that_is_not_centred_are_named(terms, words):
+    import pandas
+
+    rng = np.random.default_rng(0)
+    people = pandas.DataFrame({"hours": rng.uniform(0, 60, 4_000), "age": rng.uniform(30, 50, 4_000)})
+    people["sex"], people["pay"] = rng.choice(["Female", "Male"], 4_000), people["hours"] + rng.normal(0, 5, 4_000)
+    bounds = Bounds(features={"hours": (0, 60), "age": (30, 50)}, target=(-20, 80))
+    model = ols(f"pay ~ {terms}", people, epsilon=0.6, delta=1e-6, bounds=bounds, inference=True, random_state=0)
+    why = "; ".join((*model.inference_.why_not(), *model.inference_.why_empty()))
+    assert why == "" if words is None else words in why
+    notes = " ".join(model.privacy_report_.estimate_notes)
+    assert words is None or words in notes

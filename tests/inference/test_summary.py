@@ -104,7 +104,7 @@ def test_powers_without_an_interval_come_with_advice_to_centre_them():
     rng = np.random.default_rng(0)
     age = rng.uniform(18, 90, 5000)
     cost = np.clip(500 + 100 * age + rng.normal(0, 1000, 5000), 0, 25_000)
-    advice = "Centre powers at a public number"
+    advice = "age^2 goes nearly along with age: centre it at a public number"
     for term, has in ((("age", "age"), True), ("other", False)):
         columns = {"age": NumericColumn(18, 90), "other": NumericColumn(18, 90)}
         feature_map = FeatureMap(columns, terms=["age", term], target=(0, 25_000))
@@ -114,6 +114,22 @@ def test_powers_without_an_interval_come_with_advice_to_centre_them():
         assert "No interval" in str(model.summary())
         assert (advice in " ".join(str(model.summary()).split())) == has
         assert (advice in " ".join(str(model.privacy_report_).split())) == has
+
+
+@pytest.mark.filterwarnings("ignore::dpols.errors.InferenceWarning")
+@pytest.mark.parametrize(("width", "hidden"), [(4.0, False), (400.0, True)])
+def test_where_the_noise_hides_r_squared_alone_it_is_said_why_and_what_helps(width, hidden):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (20_000, 1))
+    bounds = Bounds([(-1, 1)], (-width, width))
+    y = X[:, 0] + rng.normal(0.0, 0.5, 20_000)
+    model = PrivateLinearRegression(3.0, 1e-6, bounds, inference=True, random_state=0).fit(X, y)
+    assert not np.isnan(model.inference_.standard_errors()).any()
+    said = "R-squared is hidden by the noise, even where coefficients"
+    remedy = "use a tighter target range, more rows or a larger epsilon"
+    for text in (str(model.summary()), str(model.privacy_report_), model.privacy_report_.to_html()):
+        for words in (said, remedy):
+            assert (words in " ".join(text.split())) == hidden
 
 
 def summary_of(inference, **described):
@@ -236,6 +252,16 @@ def test_a_summary_names_what_was_fitted():
 def test_a_number_of_rows_that_is_counted_with_noise_is_said_once():
     facts = dict(summary_of(whole(n_rows=None), n_rows=480, n_rows_noise=12.0).facts)
     assert facts["Rows"] == "about 480 (counted with noise of standard deviation 12); 3 coefficients"
+
+
+@pytest.mark.parametrize("name", ["language[French]", "language[Filipino]"])
+def test_a_name_stands_beside_its_numbers_where_80_columns_allow(name):
+    lines = str(summary_of(whole(names=(name, "b", "intercept")))).splitlines()
+    assert max(map(len, lines)) <= 80
+    (line,) = (line for line in lines if line.startswith(name))
+    assert len(line.split()) == 8
+    (head,) = (line for line in lines if line.split()[:3] == ["coef", "std", "err"])
+    assert len(line) == len(head)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9, 1e150])

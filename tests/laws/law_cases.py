@@ -305,10 +305,17 @@ def bounded(
     return BoundedRows(ArraySource(X, y), row_map, bad_rows, arithmetic)
 
 
-def contradicting_checks(_estimator: Any) -> dict[str, str]:
-    """Return the checks of scikit-learn that contradict privacy; the law of weights has what holds in their place."""
-    noise = "a weighted row and repeated ones have the same fit but for noise, which depends on the number of rows"
-    return {
-        **{f"check_sample_weight_equivalence_on_{kind}_data": noise for kind in ("dense", "sparse")},
-        "check_all_zero_sample_weights_error": "an error would reveal that no row has a weight",
-    }
+_BUT_FOR_NOISE = "a weighted row and repeated ones have the same fit but for noise, which depends on the number of rows"
+# Checks of scikit-learn that contradict privacy; the law of weights has what holds in their place.
+_CONTRADICTING = {
+    **{f"check_sample_weight_equivalence_on_{kind}_data": _BUT_FOR_NOISE for kind in ("dense", "sparse")},
+    "check_all_zero_sample_weights_error": "an error would reveal that no row has a weight",
+    "check_classifiers_one_label": "that one of the labels 0 and 1 does not occur is hidden by noise",
+}
+
+
+def carry_out(check: Any, estimator: Any) -> None:
+    """Carry out a check of scikit-learn, unless it contradicts privacy: to print how it fails takes long."""
+    if reason := _CONTRADICTING.get(check.func.__name__):
+        pytest.xfail(reason)
+    check(estimator)

@@ -153,43 +153,52 @@ def test_a_run_reads_no_bits_but_for_that_noise(case, arithmetic, monkeypatch):
 @every_arithmetic
 @every_case
 def test_each_gaussian_release_has_the_noise_that_its_record_states(case, arithmetic, monkeypatch):
-    """Raise the j-th release's noise from none to one std: nothing before it moves, and it moves by its std."""
+    """Raise the j-th release's noise from none to one std: nothing before it moves, and it moves by its std.
+
+    All of these runs are trials of one, with a stream each that is the same but for that noise.
+    """
     plan = case.plan()
-    released, which, inside = [], [None], [False]
+    released, noisy, inside = {}, {}, [False]  # what was released, and which release is noisy, by stream
     true_normal = mechanisms.standard_normal
 
     def watched(mechanism):
         def release(self, statistic, *, multiplier):
             inside[0] = True
-            released.append(mechanism(self, statistic, multiplier=multiplier))
+            values = mechanism(self, statistic, multiplier=multiplier)
             inside[0] = False
-            return released[-1]
+            for bits, value in zip(self._bits, values, strict=True):
+                released[id(bits)].append(value)
+            return values
 
         return release
 
+    def is_noisy(bits):
+        return len(released[id(bits)]) == noisy[id(bits)]
+
     def standard_normal(bits, shape):
-        return np.full(shape, float(len(released) == which[0])) if inside[0] else true_normal(bits, shape)
+        return np.full(shape, float(is_noisy(bits))) if inside[0] else true_normal(bits, shape)
 
     def rounded_gaussian(scale, shape, *, bits):
-        return np.full(shape, round(Fraction(scale)) if len(released) == which[0] else 0, dtype=np.int64)
+        return np.full(shape, round(Fraction(scale)) if is_noisy(bits) else 0, dtype=np.int64)
 
     monkeypatch.setattr(Channel, "gaussian", watched(Channel.gaussian))
     monkeypatch.setattr(Channel, "symmetric_gaussian", watched(Channel.symmetric_gaussian))
     monkeypatch.setattr(mechanisms, "standard_normal", standard_normal)
     monkeypatch.setattr(mechanisms, "rounded_gaussian", rounded_gaussian)
 
-    def values(noisy):
-        released.clear()
-        which[0] = noisy
-        fit = run(case, arithmetic, streams(0, 1), plan)
-        return list(released), fit
+    def values(which):
+        alike = [streams(0, 1)[0] for _ in which]
+        noisy.update((id(bits), place) for bits, place in zip(alike, which, strict=True))
+        released.update((id(bits), []) for bits in alike)
+        fit = run(case, arithmetic, alike, plan)
+        return [released[id(bits)] for bits in alike], fit
 
-    quiet, fit = values(None)
+    (alone,), fit = values([None])
     expected = [draw for draw in DRAWS[case.method](plan, fit, 0) if not isinstance(draw, Sketch)]
-    assert len(quiet) == len(expected)
-    for j, draw in enumerate(expected):
-        loud, _ = values(j)
-        stddev = np.full((1, draw.size), draw.stddev) if isinstance(draw, Gaussian) else symmetric(draw)[None]
+    assert len(alone) == len(expected)
+    (quiet, *louds), _ = values([None, *range(len(expected))])
+    for j, (draw, loud) in enumerate(zip(expected, louds, strict=True)):
+        stddev = np.full(draw.size, draw.stddev) if isinstance(draw, Gaussian) else symmetric(draw)
         measured = loud[j] - quiet[j]
         assert measured.shape == stddev.shape
         # Whole-numbered statistics round to 2^-40 of the sensitivity; a certified eigenvalue adds 2^-10 to its own.

@@ -129,6 +129,7 @@ def test_a_table_without_rows_is_like_one_of_zero_rows(method):
     assert_unnoticed(model, empty, with_zero_rows([0, 0], *empty))
 
 
+@pytest.mark.extras
 def test_zero_rows_of_a_file_change_nothing(tmp_path):
     X, y = rows()
     lines = [f"{a!r},{b!r},{c!r}" for (a, b), c in zip(X.tolist(), y.tolist(), strict=True)]
@@ -138,6 +139,19 @@ def test_zero_rows_of_a_file_change_nothing(tmp_path):
     bounds = Bounds(features={"a": (-3.0, 3.0), "b": (0.0, 50.0)}, target=(-10.0, 10.0))
     model = PrivateLinearRegression(bounds=bounds, **PRIVATE)
     assert_unnoticed(model, *((read(tmp_path / name / "table.csv", target="c"),) for name in ("one", "two")))
+    assert_hook_of_files_unnoticed(lambda source: model.fit(source), tmp_path, target="c")
+    all_columns = Bounds(features={**bounds.features, "c": bounds.target})
+    sketched = {name: value for name, value in PRIVATE.items() if name != "random_state"}
+    assert_hook_of_files_unnoticed(lambda it: release_sketch(it, rows=5, bounds=all_columns, **sketched), tmp_path)
+
+
+def assert_hook_of_files_unnoticed(use, folder, **how):
+    """What the hook of a source of files hears is the same for both files."""
+    one, two = [], []
+    for name, heard in (("one", one), ("two", two)):
+        use(read(folder / name / "table.csv", progress=lambda *numbers, heard=heard: heard.append(numbers), **how))
+    assert one
+    assert one == two
 
 
 def test_zero_rows_change_nothing_of_a_sketch():

@@ -10,7 +10,7 @@ from law_cases import bounded
 from law_oracles import explicit_rows
 
 from dpols import Bounds
-from dpols.data.rows import bounded_span
+from dpols.data.bounding import bounded_span
 from dpols.statistics import (
     clipped_gradient,
     clipped_gradient_and_counts,

@@ -16,6 +16,8 @@ from dpols.data import ArraySource
 from dpols.errors import BudgetExceeded, DataError, LedgerError, LedgerWarning
 from dpols.privacy import GaussianRelease
 
+pytestmark = pytest.mark.posix
+
 VICTIM = """
 import sys, time
 import numpy as np

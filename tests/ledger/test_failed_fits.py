@@ -31,12 +31,16 @@ VALUES = np.random.default_rng(3).uniform(-1, 1, size=(N_ROWS, 3)).round(4)
 FEW = VALUES[:900]
 
 
+@pytest.fixture(scope="module")
+def releases():
+    """What a fit releases."""
+    return PrivateLinearRegression(0.3, 1e-8, BOUNDS).fit(FEW[:, :2], FEW[:, 2]).privacy_report_.releases
+
+
 @pytest.fixture
-def ledger(tmp_path):
+def ledger(tmp_path, releases):
     ledger = BudgetLedger(tmp_path / "ledger", epsilon=3.0, delta=1e-6, black_boxes=(1.0, 1e-7))
-    ledger.add(
-        *PrivateLinearRegression(0.3, 1e-8, BOUNDS).fit(FEW[:, :2], FEW[:, 2]).privacy_report_.releases, what="x"
-    )
+    ledger.add(*releases, what="x")
     return ledger
 
 
@@ -136,12 +140,20 @@ def test_sketches(ledger):
     )
 
 
+def search_with(ledger):
+    return PrivateGridSearch(
+        PrivateLinearRegression(bounds=BOUNDS), {"method": ["adassp", "ihm"]}, epsilon=0.3, delta=1e-8, ledger=ledger
+    )
+
+
 @pytest.mark.parametrize("row", range(12))
 def test_searches_look_at_all_rows_before_the_first_fit(ledger, row):
     bad = with_cell(np.nan, row=row)
-    search = PrivateGridSearch(
-        PrivateLinearRegression(bounds=BOUNDS), {"method": ["adassp", "ihm"]}, epsilon=0.3, delta=1e-8, ledger=ledger
-    )
+    fails(ledger, lambda: search_with(ledger).fit(bad[:, :2], bad[:, 2]), DataError)
+
+
+def test_a_search_that_has_failed_works_on_good_rows(ledger):
+    bad, search = with_cell(np.nan), search_with(ledger)
     fails(ledger, lambda: search.fit(bad[:, :2], bad[:, 2]), DataError)
     search.fit(FEW[:, :2], FEW[:, 2])
     assert search.ledger_entry_ == ledger.entries()[-1]
@@ -375,11 +387,13 @@ def test_a_failing_fit_beside_one_that_draws_is_void_all_the_same(ledger):
     assert [entry.status for entry in ledger.entries()] == ["spent", "void", "spent"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("word", ["before", "after"])
 def test_a_real_interrupt(ledger, word):
     number = 1 if word == "before" else 2
     code = f"""
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background of a shell ignore it
 sys.path.insert(0, {os.path.dirname(__file__)!r})
 from test_failed_fits import FailsAt, model
 def wait():

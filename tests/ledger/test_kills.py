@@ -12,6 +12,8 @@ from dpols import BudgetLedger
 from dpols.errors import LedgerError
 from dpols.privacy import GaussianRelease
 
+pytestmark = pytest.mark.posix
+
 # Writes rows until some of them are in the file itself, and waits to be killed.
 WRITER = """
 import sys, time
@@ -101,6 +103,7 @@ def test_a_marker_that_was_left_behind_goes_with_the_next_charge(ledger):
         BudgetLedger(ledger.path, epsilon=2.0, delta=1e-6)
 
 
+@pytest.mark.extras
 def test_the_command_creates_again_what_was_cut_short(tmp_path):
     path = tmp_path / "new.ledger"
     kill_a_writer(path)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpols import Bounds, BudgetLedger, PrivateLinearRegression
+from dpols import Bounds, BudgetLedger, PrivateLinearRegression, ols
 from dpols.errors import BadRowsError, LedgerError, ParameterError
 from dpols.ledger.words import charges_of, facts_of, to_html
 from dpols.privacy import GaussianRelease
@@ -62,6 +62,13 @@ def test_a_range_that_does_not_overlap_is_refused_until_it_is_confirmed(ledger):
     with pytest.raises(LedgerError, match=r"its range of 'age', \[8, 9\], does not overlap \[0, 1\]"):
         fit(ledger, "age", high=9.0)
     fit(ledger.noted(same_data=True), "age", high=9.0)
+
+
+def test_a_transformed_target_is_known_by_its_range_in_its_own_units(ledger):
+    bounds = Bounds(features={"speed": (0.0, 1.0)}, target=(300.0, 10000.0))
+    for formula in ("log(price) ~ speed", "price ~ speed"):
+        ols(formula, table("speed", "price"), epsilon=0.1, delta=1e-7, bounds=bounds, ledger=ledger)
+    assert {entry.about.columns for entry in ledger.entries()} == {(("speed", (0.0, 1.0)), ("price", (300.0, 10000.0)))}
 
 
 def test_what_is_void_is_not_known(ledger):

@@ -48,7 +48,7 @@ CHANGES = {
     "the verdict": {"verdict": "certified by an authority"},
     "the bounds": {"bounds": (("x0", "[-9, 9]"),)},
     "the advice": {"advice": ("none",)},
-    "the number of rows": {"n_rows": 10**9},
+    "the number of rows": {"n_rows": 10**9, "rows_used": 10**9},
     "the accounting": {"accounting": "paper"},
 }
 

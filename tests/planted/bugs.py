@@ -7,6 +7,7 @@ on every one of these copies.
 import bugs_of_accounts
 import bugs_of_generalised
 import bugs_of_noise
+import bugs_of_readers
 import bugs_of_row_counts
 import bugs_of_rows
 import bugs_of_units
@@ -22,4 +23,5 @@ BUGS = (
     *bugs_of_accounts.BUGS,
     *bugs_of_whitening.BUGS,
     *bugs_of_generalised.BUGS,
+    *bugs_of_readers.BUGS,
 )

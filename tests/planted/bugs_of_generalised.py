@@ -149,7 +149,7 @@ BUGS = (
     Bug(
         "no clipping",
         "exposure",
-        Edit("data/rows.py", "np.clip(exposures, *ends) / ends[1]", "exposures / ends[1]"),
+        Edit("data/bounding.py", "np.clip(exposures, *ends) / ends[1]", "exposures / ends[1]"),
     ),
     Bug(
         "a total more that is charged as none",
@@ -163,12 +163,12 @@ BUGS = (
     Bug(
         "what a row adds depends on its place",
         "exposure over the largest of a block",
-        Edit("data/rows.py", "np.clip(exposures, *ends) / ends[1]", "np.clip(exposures, *ends) / exposures.max()"),
+        Edit("data/bounding.py", "np.clip(exposures, *ends) / ends[1]", "np.clip(exposures, *ends) / exposures.max()"),
     ),
     Bug(
         "a bad row that counts",
         "a row without exposure",
-        Edit("data/rows.py", "shares if bad is None else np.where(bad, 0.0, shares)", "shares"),
+        Edit("data/bounding.py", "shares if bad is None else np.where(bad, 0.0, shares)", "shares"),
     ),
     Bug(
         "an exact value in the place of its release",

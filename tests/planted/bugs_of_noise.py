@@ -109,7 +109,7 @@ BUGS = (
         "a default seed",
         "estimator",
         Edit(
-            "estimators.py",
+            "estimators/linear.py",
             "        random_state: Any = None,\n",
             "        random_state: Any = 0,\n",
         ),

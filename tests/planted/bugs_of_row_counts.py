@@ -1,4 +1,4 @@
-"""Mistakes with a number of rows that is not public: it is told, decides, or shifts what belongs to other rows."""
+"""Mistakes with a number of rows that is not public: it is stated, decides, or shifts what belongs to other rows."""
 
 from editing import Bug, Edit
 
@@ -8,7 +8,7 @@ BUGS = (
         "report",
         Edit(
             "fitting/describing.py",
-            "    return max(round(per_unit * evidence.rows.value), 0), per_unit * evidence.rows.stddev\n",
+            "    return max(round(per_unit * evidence.rows.value), 1), per_unit * evidence.rows.stddev\n",
             "    return prepared.source.n_rows, per_unit * evidence.rows.stddev\n",
         ),
     ),
@@ -25,7 +25,7 @@ BUGS = (
         "a private number of rows is stated",
         "progress",
         Edit(
-            "private_regression.py",
+            "estimators/private_regression.py",
             "told(hook, prepared.public_rows)",
             "told(hook, prepared.source.n_rows)",
         ),
@@ -43,9 +43,9 @@ BUGS = (
         "a private number of rows is stated",
         "search",
         Edit(
-            "private_search/grid_search.py",
-            "                n_scoring=None if n_rows is None else int(scoring.sum()),\n",
-            "                n_scoring=int(scoring.sum()),\n",
+            "private_search/search.py",
+            "[len(part[1]) if self.relation.rows_are_public else None for part in",
+            "[len(part[1]) for part in",
         ),
     ),
     Bug(
@@ -71,8 +71,8 @@ BUGS = (
         "tails of paid bounds",
         Edit(
             "side_releases/counting.py",
-            "        if self.rows_are_public:\n",
-            "        if self.source.n_rows:\n",
+            "if self.rows_are_public else _counted(counts)",
+            "if self.source.n_rows else _counted(counts)",
         ),
     ),
     Bug(

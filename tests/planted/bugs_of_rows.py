@@ -21,7 +21,7 @@ BUGS = (
         "no clipping",
         "rows",
         Edit(
-            "data/rows.py",
+            "data/bounding.py",
             "    if squares.max(initial=0.0) <= bound * bound:\n        return rows, None\n",
             "    return rows, None\n",
         ),
@@ -30,19 +30,19 @@ BUGS = (
         "no clipping",
         "targets",
         Edit(
-            "data/rows.py",
+            "data/bounding.py",
             "np.clip(target, *row_map.target)",
             "target",
         ),
         Edit(
-            "data/rows.py",
+            "data/bounding.py",
             "    np.clip(bounded_target, -1.0, 1.0, out=bounded_target)  # the centre is rounded\n",
             "",
         ),
         Edit(
             "data/fixed_point.py",
-            "np.clip(np.rint(span.target * ONE), -ONE, ONE)",
-            "np.rint(span.target * ONE)",
+            "np.clip(np.rint(target * ONE), -ONE, ONE)",
+            "np.rint(target * ONE)",
         ),
     ),
     Bug(
@@ -63,7 +63,7 @@ BUGS = (
         "NaN passed through",
         "rows",
         Edit(
-            "data/rows.py",
+            "data/bounding.py",
             "    return bad if bad.any() else None\n",
             "    return None\n",
         ),
@@ -129,8 +129,8 @@ BUGS = (
         "paid bounds",
         Edit(
             "fitting/running.py",
-            "        planned,\n        _unbounded(prepared),\n",
-            "        planned,\n        replace(_unbounded(prepared), rows_per_unit=1),\n",
+            "        planned,\n        _unbounded(prepared, prepared.source),\n",
+            "        planned,\n        replace(_unbounded(prepared, prepared.source), rows_per_unit=1),\n",
         ),
     ),
     Bug(
@@ -138,8 +138,18 @@ BUGS = (
         "counts of clipped values",
         Edit(
             "fitting/running.py",
-            "release_spread(bounds, row_map, _unbounded(prepared), ",
-            "release_spread(bounds, row_map, replace(_unbounded(prepared), rows_per_unit=1), ",
+            "release_spread(bounds, row_map.target, _unbounded(prepared, prepared.source), release, bits)",
+            "release_spread(bounds, row_map.target, "
+            "replace(_unbounded(prepared, prepared.source), rows_per_unit=1), release, bits)",
+        ),
+    ),
+    Bug(
+        "side releases charged as of one row",
+        "counts of values that a map clips",
+        Edit(
+            "fitting/running.py",
+            "release_spread(declared, target, _unbounded(prepared, raw), release, bits)",
+            "release_spread(declared, target, replace(_unbounded(prepared, raw), rows_per_unit=1), release, bits)",
         ),
     ),
     Bug(
@@ -222,7 +232,7 @@ BUGS = (
         "a bad row that counts",
         "its intercept",
         Edit(
-            "data/rows.py",
+            "data/bounding.py",
             "        constant = None if constant is None else constant * good[:, None]\n",
             "",
         ),

@@ -8,9 +8,9 @@ BUGS = (
     Bug(
         "weights divided by their sum",
         "rows",
-        Edit("data/rows.py", _ROOT, "np.sqrt(weights / max(float(weights.sum()), 1e-300))"),
+        Edit("data/bounding.py", _ROOT, "np.sqrt(weights / max(float(weights.sum()), 1e-300))"),
     ),
-    Bug("weights that are not clipped", "rows", Edit("data/rows.py", _ROOT, "np.sqrt(weights / largest)")),
+    Bug("weights that are not clipped", "rows", Edit("data/bounding.py", _ROOT, "np.sqrt(weights / largest)")),
     Bug(
         "weights that are not clipped",
         "scores of a search",
@@ -20,7 +20,7 @@ BUGS = (
             "np.where(good, weights, 0.0) / largest",
         ),
     ),
-    Bug("weights applied twice", "rows", Edit("data/rows.py", _ROOT, "np.minimum(weights, largest) / largest")),
+    Bug("weights applied twice", "rows", Edit("data/bounding.py", _ROOT, "np.minimum(weights, largest) / largest")),
     Bug(
         "weights applied twice",
         "expected targets",
@@ -47,6 +47,8 @@ BUGS = (
     Bug(
         "negative weights passed through",
         "rows",
-        Edit("data/rows.py", "good & np.isfinite(beside) & _allowed(beside, positive)", "good & np.isfinite(beside)"),
+        Edit(
+            "data/bounding.py", "good & np.isfinite(beside) & _allowed(beside, positive)", "good & np.isfinite(beside)"
+        ),
     ),
 )

@@ -269,8 +269,8 @@ BUGS = (
         "spans of a block",
         Edit(
             "data/row_numbers.py",
-            "return KeptNumbers(np.concatenate(self.spans))",
-            "return KeptNumbers(np.concatenate(self.spans[::-1]))",
+            "            self.numbers[start : self.place] = found\n",
+            "            self.numbers[start : self.place] = found[::-1]\n",
         ),
     ),
     Bug(

@@ -29,7 +29,7 @@ def test_an_entry_has_the_answers_and_what_the_fit_knows():
     assert entry["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
     assert entry["privacy_loss"]["privacy_unit"] == "Row"
     assert "zero-out" in entry["privacy_loss"]["privacy_unit_details"]
-    assert "exact: the guarantee holds of the program" in entry["implementation"]["mechanisms"]
+    assert "exact: the guarantee holds for the program" in entry["implementation"]["mechanisms"]
     assert entry["dp_variant"]["variant_name"] == "Approximate DP"
     assert report.assumed_public[0] in entry["dp_variant"]["unprotected_quantities"]
 

@@ -59,7 +59,7 @@ def test_the_text_says_all_that_matters():
         "zero-out",
         "number of rows is public",
         "500 rows, 3 coefficients",
-        "16 x sum of shortened whitened gradients",
+        "16 x sum of clipped gradients of whitened rows",
         "1 x X'X",
         "Gaussian noise, standard deviation",
         "[-2, 3]",

@@ -54,7 +54,7 @@ class Page(HTMLParser):
 
 FACTS = (
     *("zero-out", "epsilon = 2", "delta = 1e-06", "88.08%", "sketch of X'X", "gradient X'clip(y - X theta)"),
-    *("from the recorded releases", "proved in ball arithmetic", "[-2, 3]", "[-4, 6]", "intercept", "500 rows"),
+    *("from the recorded releases", "proved in interval arithmetic", "[-2, 3]", "[-4, 6]", "intercept", "500 rows"),
     *("dpols verify report.json", "numpy", "scipy", "python-flint", "number of rows", "rounding included"),
 )
 
@@ -71,6 +71,28 @@ def test_both_pages_say_all_that_matters():
     for name, version in report.versions:
         assert f"{name} {version}" in page
     assert "NOT PRIVATE" not in page
+
+
+def test_the_first_line_says_whether_it_is_private_how_strongly_and_for_whom():
+    report = fit()
+    for page in (report.to_html(), report.to_markdown(), report._repr_html_()):
+        page = re.sub("<[^>]+>", "", page)
+        assert page.index("Private: epsilon 2, delta 1e-06, protects single rows.") < page.index(report.verdict[1:])
+    assert "**Private: epsilon 2" in report.to_markdown()
+    assert "<b>Private: epsilon 2" in report.to_html()
+    assert "Guarantee      private: epsilon 2, delta 1e-06, protects single rows" in report.to_text()
+    assert "protects all rows of one patient together." in replace(report, unit="patient").to_markdown()
+    seeded = replace(report, seeded=True)
+    for page in (seeded.to_html(), seeded.to_markdown(), seeded.to_text()):
+        assert "rivate: epsilon" not in page
+        assert "NOT PRIVATE" in page
+
+
+def test_a_page_says_how_it_is_verified_itself():
+    report = fit()
+    for page in (Page(report.to_html()).text, report.to_markdown()):
+        assert "dpols verify report.html" in page
+        assert "dpols verify report.json" in page
 
 
 def test_a_seeded_fit_and_floating_point_say_so():

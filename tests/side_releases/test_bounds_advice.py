@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import dpols
 from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
 from dpols.privacy import GaussianRelease, PrivacyBudget, epsilon_of
@@ -131,3 +132,83 @@ def test_a_category_that_may_be_that_of_many_rows_is_not_called_rare():
 def test_categories_that_occur_are_not_talked_of(unknown):
     (said,) = advice_on_regions(REGIONS, unknown=unknown)
     assert "no bound is clearly too tight or too wide" in said
+
+
+def table_of_wages(n=20_000):
+    rng = np.random.default_rng(1)
+    pd = pytest.importorskip("pandas")
+    school, age = rng.uniform(5.0, 20.0, n), rng.uniform(16.0, 70.0, n)
+    wage = np.exp(1.0 + 0.05 * school + 0.01 * age + rng.normal(0.0, 0.4, n))
+    return pd.DataFrame({"wage": wage, "school": school, "age": age, "sex": np.where(age * 7 % 2 < 1, "F", "M")})
+
+
+def shares_said(found):
+    """The share of values beyond bounds by column and end, as the advice has it."""
+    return {
+        match[2]: float(match[1]) / 100
+        for text in found.advice
+        if (match := re.search(r"about ([0-9.]+)%.* of the values of ('\w+' lie (?:below|above))", text))
+    }
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("formula", ["log(wage) ~ school + age", "wage ~ log(school) + age:C(sex, levels=['F', 'M'])"])
+@pytest.mark.parametrize("given", ["in memory", "in a file", "units"])
+def test_values_that_a_feature_map_clips_are_counted_before_that(formula, given, tmp_path):
+    table = table_of_wages()
+    bounds = Bounds(features={"school": (1, 14), "age": (25, 70)}, target=(2, 12))
+    units, rows = {}, table
+    if given == "in a file":
+        pytest.importorskip("pyarrow")
+        table.to_parquet(tmp_path / "wages.parquet")
+        rows = dpols.read(tmp_path / "wages.parquet", target="wage")
+    elif given == "units":
+        rows, units = table.assign(person=np.arange(len(table))), {"unit": "person", "max_rows_per_unit": 1}
+    model = dpols.ols(
+        formula, rows, epsilon=2.0, delta=1e-6, bounds=bounds, count_clipped=True, random_state=0, **units
+    )
+    expected = {
+        "'school' lie above": (table["school"] > 14).mean(),
+        "'age' lie below": (table["age"] < 25).mean(),
+        "'target' lie above": (table["wage"] > 12).mean(),
+    }
+    found = shares_said(model.privacy_report_)
+    assert set(found) == set(expected)
+    for name, share in expected.items():
+        assert abs(found[name] - share) < 0.02
+
+
+@pytest.mark.extras
+def test_shares_are_of_the_rows_in_use():
+    table = table_of_wages()
+    table.loc[table.index % 2 == 0, "wage"] = np.nan
+    bounds = Bounds(features={"school": (1, 14), "age": (10, 80)}, target=(0.1, 100))
+    model = dpols.ols(
+        "wage ~ school + age",
+        table,
+        epsilon=2.0,
+        delta=1e-6,
+        bounds=bounds,
+        count_clipped=True,
+        bad_rows="zero",
+        random_state=0,
+    )
+    assert abs(shares_said(model.privacy_report_)["'school' lie above"] - 0.4) < 0.03
+
+
+@pytest.mark.extras
+def test_columns_of_yes_or_no_outcomes_are_counted_before_they_are_clipped():
+    table = table_of_wages().assign(rich=lambda t: np.where(t["wage"] > 8, "yes", "no"))
+    bounds = Bounds(features={"school": (1, 14), "age": (10, 80)})
+    given = {"epsilon": 2.0, "delta": 1e-6, "bounds": bounds, "classes": ("no", "yes"), "random_state": 0}
+    model = dpols.logit("rich ~ school + C(sex, levels=['F', 'M']) + age", table, count_clipped=True, **given)
+    found = shares_said(model.privacy_report_)
+    assert set(found) == {"'school' lie above"}
+    assert abs(found["'school' lie above"] - 0.4) < 0.02
+
+
+@pytest.mark.extras
+def test_with_paid_bounds_values_are_counted_beyond_those():
+    given = {"epsilon": 4.0, "delta": 1e-6, "bounds": dpols.PaidBounds(), "random_state": 0}
+    found = dpols.ols("wage ~ school + age", table_of_wages(), count_clipped=True, **given).privacy_report_
+    assert not any("a small part of its bounds" in text for text in found.advice)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression
+from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PaidBounds, PrivateLinearRegression, ols
 from dpols.algorithms import ALGORITHMS
 from dpols.audit.replay import replay_program, without_row
 from dpols.data import ArraySource, BoundedRows
@@ -44,7 +44,7 @@ def released(table, paid, *, budget=BUDGET, seed=0, arithmetic="exact", fit_inte
     features, target = table.drop(columns="y"), table["y"]
     source = ArraySource(features.to_numpy(), target.to_numpy(), tuple(features.columns))
     planned = paid.releases(budget, source.n_features)
-    bounds, recorded, _ = release_bounds(
+    bounds, recorded, *_ = release_bounds(
         paid,
         planned,
         UnboundedRows(source, "raise", arithmetic),
@@ -121,6 +121,38 @@ def test_too_few_rows_still_give_bounds():
     for n in (1, 10, 300):
         bounds = released(skewed(n), PaidBounds(), seed=n)
         assert all(low < high for low, high in [*bounds.features.values(), bounds.target])
+
+
+def test_a_range_that_the_noise_hid_is_not_said_to_be_found():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.lognormal(7.3, 0.4, 900), "beds": rng.integers(2, 4, 900).astype(float)})
+    table["price"] = 150.0 * table["size"] + rng.normal(0.0, 5e4, 900)
+    fit = ols("price ~ size + beds", table, epsilon=1.0, delta=1e-5, bounds=PaidBounds(), random_state=0)
+    report, words = fit.privacy_report_, "no range was found for 'size', 'price' within the noise"
+    assert report.hidden_ranges == ("size", "price")
+    assert report.facts[1][1].startswith(words)  # after whether the fit is private
+    assert report.advice[0].startswith(words)
+    assert fit.summary().facts[0][1].startswith(words)
+    assert dict(report.bounds)["size, found"] == "nothing within the noise; the fit took [-1e+09, 1e+09]"
+    assert "nothing" not in dict(report.bounds)["beds, found"]
+    assert [c.noise_stddev for c in report.coefficients] == [None] * 3  # all are in units of the target
+    assert all(row.hidden for row in fit.summary().rows)
+    assert report.verdict == "cannot tell"
+
+
+def test_only_the_coefficient_of_a_hidden_feature_is_hidden_where_the_target_is_found():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": np.exp(rng.uniform(-6.0, 20.0, 2000)), "b": rng.uniform(1.0, 2.0, 2000)})
+    table["y"] = 1.0 + 0.5 * table["b"]
+    report = ols("y ~ a + b", table, epsilon=1.0, delta=1e-5, bounds=PaidBounds(), random_state=0).privacy_report_
+    assert report.hidden_ranges == ("a",)
+    assert [c.noise_stddev is None for c in report.coefficients] == [True, False, False]
+
+
+def test_zeros_that_stand_out_are_no_hidden_range():
+    X = np.column_stack((np.zeros(5000), np.linspace(1.0, 2.0, 5000)))
+    fit = PrivateLinearRegression(1.0, 1e-5, PaidBounds(), random_state=0).fit(X, X[:, 1])
+    assert fit.privacy_report_.hidden_ranges == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +242,7 @@ def test_one_row_moves_the_counts_and_the_fit_by_no_more_than_declared(method, a
 
     def program(rows, bits):
         unbounded = UnboundedRows(rows.source, "zero", arithmetic)
-        bounds, recorded, _ = release_bounds(paid, planned, unbounded, fit_intercept=True, bits=bits[0])
+        bounds, recorded, *_ = release_bounds(paid, planned, unbounded, fit_intercept=True, bits=bits[0])
         row_map = bounds.row_map(n_features=2, columns=None, fit_intercept=True)
         fit = ALGORITHMS[method].run(BoundedRows(rows.source, row_map, "zero", arithmetic), plan, bits)
         limits = np.array([*bounds.features, bounds.target])

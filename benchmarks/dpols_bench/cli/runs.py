@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from dpols.cli import options as given
 from dpols.cli.console import progress as watched
+
+Settings = TypeVar("Settings", bound=Any)
 
 Jobs = Annotated[int, typer.Option(help="Processes; 0 for all cores.")]
 Folder = Annotated[Path, typer.Option(metavar="DIR", help="Folder for results; a run that stopped goes on there.")]
@@ -18,6 +22,19 @@ Diffprivlib = Annotated[
 ]
 FewSplits = Annotated[bool, typer.Option("--quick", help="Few splits.")]
 SixEpsilons = Annotated[str | None, typer.Option(metavar="E,F", help="Six from 0.1 to 10 unless given.")]
+
+
+def settings_of(
+    usual: Settings, names: str | None, epsilons: str | None, splits: int | None, quick: int | None, **more: Any
+) -> Settings:
+    """Return the usual settings with what options say in their place; ``quick`` is how many splits a quick run has."""
+    return replace(
+        usual,
+        tables=usual.tables if names is None else given.split_list("--tables", names),
+        epsilons=usual.epsilons if epsilons is None else tuple(given.numbers("--epsilons", epsilons)),
+        splits=splits if splits is not None else quick if quick is not None else usual.splits,
+        **more,
+    )
 
 
 def check_folder(out: Path) -> None:

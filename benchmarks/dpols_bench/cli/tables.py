@@ -10,7 +10,7 @@ import typer
 from dpols.cli import options as given
 from dpols.cli.console import print_table
 
-from .runs import Diffprivlib, FewSplits, Folder, Jobs, Tables, check_folder, progress_bar
+from .runs import Diffprivlib, FewSplits, Folder, Jobs, Tables, check_folder, progress_bar, settings_of
 
 
 def tables(
@@ -30,17 +30,11 @@ def tables(
     """
     from ..pages import goal_rows
     from ..tables import Settings, evaluate
-    from ..tables.evaluation import QUICK_SPLITS, SPLITS
+    from ..tables.evaluation import QUICK_SPLITS
     from ..tables.page import loss_headings, loss_rows, table_headings, table_rows, width_headings, width_rows
 
-    usual = Settings()
-    settings = Settings(
-        tables=usual.tables if names is None else given.split_list("--tables", names),
-        epsilons=usual.epsilons if epsilons is None else tuple(given.numbers("--epsilons", epsilons)),
-        splits=splits if splits is not None else QUICK_SPLITS if quick else SPLITS,
-        diffprivlib=diffprivlib,
-        jobs=jobs,
-    )
+    few = QUICK_SPLITS if quick else None
+    settings = settings_of(Settings(), names, epsilons, splits, few, diffprivlib=diffprivlib, jobs=jobs)
     check_folder(out)
     with progress_bar() as show:
         evaluation = evaluate(settings, out, progress=show)

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from dpols.errors import ParameterError
 from ..pages import Goal
 from ..paper.tables import save_json
 from ..steps import Progress, processes
-from ..tables.other_library import DIFFPRIVLIB, check_python
+from ..tables.other_library import DIFFPRIVLIB
 from ..tables.resuming import outcomes_in_folder
 from .definitions import TABLES
 from .fits import DESCENTS, OWN, Fit, Outcome, run_fits
@@ -72,10 +71,7 @@ class Evaluation:
 def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: None) -> Evaluation:
     """Do the fits that the journal in ``out`` does not hold yet, and write the results there."""
     start = time.perf_counter()
-    check_python(settings.diffprivlib)
-    load(settings.tables[0])  # before anything is written, to see that the tables are there
-    run = partial(run_fits, python=settings.diffprivlib)
-    found = outcomes_in_folder(settings.groups(), run, out, Fit, Outcome, jobs=settings.jobs, progress=progress)
+    found = outcomes_in_folder(settings, run_fits, out, Fit, Outcome, load, progress)
     evaluation = Evaluation(settings, found, goals(found), time.perf_counter() - start)
     save_json([vars(goal) for goal in evaluation.goals], out / "goals.json")
     return evaluation

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from dpols.errors import ParameterError
@@ -15,7 +14,7 @@ from ..steps import Progress, processes
 from .board import DEFAULT, LOSSES, Board, goals
 from .definitions import TABLES
 from .fits import Fit, Outcome, run_fits
-from .other_library import DIFFPRIVLIB, check_python
+from .other_library import DIFFPRIVLIB
 from .resuming import outcomes_in_folder
 from .rows import load, table
 
@@ -81,10 +80,7 @@ def evaluate(settings: Settings, out: Path, *, progress: Progress = lambda _: No
     from .page import save_page
 
     start = time.perf_counter()
-    check_python(settings.diffprivlib)
-    load(settings.tables[0])  # before anything is written, to see that the tables are there
-    run = partial(run_fits, python=settings.diffprivlib)
-    found = outcomes_in_folder(settings.groups(), run, out, Fit, Outcome, jobs=settings.jobs, progress=progress)
+    found = outcomes_in_folder(settings, run_fits, out, Fit, Outcome, load, progress)
     board = Board(found)
     evaluation = Evaluation(settings, board, goals(board), time.perf_counter() - start)
     save_json([vars(goal) for goal in evaluation.goals], out / "goals.json")

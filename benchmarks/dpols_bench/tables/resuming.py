@@ -1,6 +1,7 @@
 """Fits in groups, of which only those are done that a journal does not hold yet."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from ..paper.tables import save_table
 from ..steps import Progress, Step, processes
 from ..workers import in_processes
 from .journal import as_row, fit_journal
+from .other_library import check_python
 
 Fit = TypeVar("Fit", bound=Any)
 Outcome = TypeVar("Outcome", bound=Any)
@@ -37,17 +39,22 @@ def all_outcomes(
 
 
 def outcomes_in_folder(
-    groups: Iterable[list[Fit]],
-    run: Callable[[list[Fit]], list[Outcome]],
+    settings: Any,
+    run: Callable[..., list[Outcome]],
     out: Path,
     fit: Callable[..., Fit],
     outcome: Callable[..., Outcome],
-    *,
-    jobs: int,
+    load: Callable[[str], object],
     progress: Progress,
 ) -> list[Outcome]:
-    """Return the outcomes of all fits, with a journal of them in a folder, and then a table of them."""
+    """Return the outcomes of all fits of some settings, with a journal of them in a folder, and then a table of them.
+
+    Before anything is written, it is seen that the tables and diffprivlib are there.
+    """
+    check_python(settings.diffprivlib)
+    load(settings.tables[0])
     journal = fit_journal(out / "fits.jsonl", fit, outcome)
-    found = all_outcomes(groups, run, journal, jobs=processes(jobs), progress=progress)
+    here = partial(run, python=settings.diffprivlib)
+    found = all_outcomes(settings.groups(), here, journal, jobs=processes(settings.jobs), progress=progress)
     save_table([as_row(one) for one in found], out, "fits")
     return found

@@ -173,7 +173,7 @@ def with_intervals(name: str) -> str:
     algorithm(name)
     if name not in _WITH_INTERVALS:
         raise ParameterError(
-            f'method={name!r} has no intervals: inference goes with method="whitened", whose closing step has noise of '
+            f'method={name!r} has no intervals: inference goes with method="whitened", whose last step has noise of '
             "known covariance. Use that method, or leave inference out."
         )
     return _WITH_INTERVALS[name]

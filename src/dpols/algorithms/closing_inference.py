@@ -64,19 +64,21 @@ class InferencePlan(WhiteningPlan):
         return self.n_iterations + 9 + (self.score_multiplier is not None) + (self.residual_multiplier is not None)
 
     def _listed(self) -> list[Listed]:
-        locating = [(self.locating_multiplier, "sum of shortened whitened gradients")] * (self.n_iterations - CLOSING)
+        locating = [(self.locating_multiplier, "sum of clipped gradients of whitened rows")] * (
+            self.n_iterations - CLOSING
+        )
         scores = "units' summed gradients" if self.cov_type == "cluster" else "whitened gradients"
         last = [] if self.score_multiplier is None else [(self.score_multiplier, f"outer products of {scores}")]
         if self.residual_multiplier is not None:
             last.append((self.residual_multiplier, "numbers of rows and sums of residuals, by fitted value"))
         return [
             *self._whitening(),
-            (self.third_gram_multiplier, "X'X of shortened whitened rows, for the closing step"),
+            (self.third_gram_multiplier, "X'X of clipped whitened rows, for the last step"),
             *locating[: self.warm_up],
             (self.count_multiplier, "counts of lengths of whitened gradients"),
             *locating[self.warm_up :],
             (self.late_count_multiplier, "counts of lengths of whitened gradients, later"),
-            *[(self.closing_multiplier, "sum of shortened whitened gradients, for the closing step")] * CLOSING,
+            *[(self.closing_multiplier, "sum of clipped gradients of whitened rows, for the last step")] * CLOSING,
             (self.square_multiplier, "sum of squared residuals"),
             *last,
         ]

@@ -57,14 +57,14 @@ class GeneralisedPlan(StepsPlan):
         return self.n_iterations + 6 + 2 * (self.sloped_multiplier is not None) + more
 
     def _listed(self) -> list[Listed]:
-        gradients = [(self.gradient_multiplier, "sum of shortened whitened gradients")] * self.n_iterations
+        gradients = [(self.gradient_multiplier, "sum of clipped gradients of whitened rows")] * self.n_iterations
         sloped = self.sloped_multiplier
         return [
             *self._whitening(),
             *gradients[: self.warm_up],
             (self.count_multiplier, "counts of lengths of whitened gradients"),
             *gradients[self.warm_up : self.turn],
-            *([] if sloped is None else [(sloped, "curvature: X'WX of shortened whitened rows")]),
+            *([] if sloped is None else [(sloped, "curvature: X'WX of clipped whitened rows")]),
             *gradients[self.turn : self.turn + 1],
             (self.rise_multiplier, "counts of lengths of whitened gradients, later"),
             *gradients[self.turn + 1 :],

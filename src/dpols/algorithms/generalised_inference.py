@@ -82,7 +82,7 @@ class GeneralisedInferencePlan(InferencePlan, StepsPlan):
         return super().passes + (self.calibration_multiplier is not None)
 
     def _listed(self) -> list[Listed]:
-        locating = [(self.locating_multiplier, "sum of shortened whitened gradients")] * self.turn
+        locating = [(self.locating_multiplier, "sum of clipped gradients of whitened rows")] * self.turn
         scores = "units' summed gradients" if self.cov_type == "cluster" else "whitened gradients"
         late = [(self.late_count_multiplier, "counts of lengths of whitened gradients, later")]
         last = [] if self.score_multiplier is None else [(self.score_multiplier, f"outer products of {scores}")]
@@ -93,9 +93,9 @@ class GeneralisedInferencePlan(InferencePlan, StepsPlan):
             *locating[self.warm_up :],
             (self.long_multiplier, "counts of whitened lengths, later"),
             (self.long_multiplier, "counts of whitened lengths times the roots of slopes"),
-            (self.third_gram_multiplier, "curvature: X'WX of shortened whitened rows, for the closing step"),
+            (self.third_gram_multiplier, "curvature: X'WX of clipped whitened rows, for the last step"),
             *([] if self.clip == "range" else late),
-            *[(self.closing_multiplier, "sum of shortened whitened gradients, for the closing step")] * CLOSING,
+            *[(self.closing_multiplier, "sum of clipped gradients of whitened rows, for the last step")] * CLOSING,
             (self.square_multiplier, "deviance, and that of the base rate"),
             *last,
             *([] if self.calibration_multiplier is None else [(self.calibration_multiplier, CALIBRATION_NAME)]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..data.bounds import RowMap
+from ..data import RowMap
 from ..families import FAMILIES, FamilyName, Response
 from ..privacy.releases import Release
 from .base import Array, Fit

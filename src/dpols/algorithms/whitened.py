@@ -63,7 +63,7 @@ class WhitenedPlan(WhiteningPlan):
         return self.n_iterations + 6
 
     def _listed(self) -> list[Listed]:
-        gradient = (self.gradient_multiplier, "sum of shortened whitened gradients")
+        gradient = (self.gradient_multiplier, "sum of clipped gradients of whitened rows")
         gradients = [gradient] * self.n_iterations
         return [
             *self._whitening(),

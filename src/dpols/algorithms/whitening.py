@@ -70,9 +70,9 @@ class WhiteningPlan(PlannedFor, ABC):
         """Return the releases of the whitening, with which a run starts."""
         return [
             (self.totals_multiplier, TOTALS_NAME),
-            (self.gram_multiplier, "X'X of shortened rows"),
+            (self.gram_multiplier, "X'X of clipped rows"),
             (self.length_multiplier, "counts of whitened lengths"),
-            (self.second_gram_multiplier, "X'X of shortened whitened rows"),
+            (self.second_gram_multiplier, "X'X of clipped whitened rows"),
         ]
 
 

@@ -93,7 +93,7 @@ def cost(choices: Choices, *, epsilon: float, delta: str, inference: bool) -> Co
 def method_of(family: str, *, inference: bool) -> "Algorithm":
     """Return the method by which ``dpols fit`` fits outcomes of a family, with intervals or without."""
     from ..algorithms import algorithm, with_intervals
-    from ..generalised_estimators import METHODS
+    from ..estimators import METHODS
 
     name = METHODS.get(family, "whitened")
     return algorithm(with_intervals(name) if inference else name)

@@ -20,7 +20,6 @@ from ..storage.plain_data import read_fields
 from .choices import Choices
 
 STEPS = ("data", "model", "bounds", "plan", "confirm")
-_FIELDS = {"data": "data", "model": "model", "bounds": "ranges", "plan": "plan"}
 _LONGEST_NAME = 60
 
 
@@ -65,11 +64,6 @@ class Project:
     def _write(self, choices: Choices) -> Choices:
         write_whole(self.folder / "project.json", json.dumps(asdict(choices), indent=2).encode())
         return choices
-
-    def next_step(self) -> str:
-        """Return the first page that has not been filled in."""
-        choices = self.choices()
-        return next((step for step, part in _FIELDS.items() if getattr(choices, part) is None), "confirm")
 
 
 class Projects:

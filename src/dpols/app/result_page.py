@@ -50,7 +50,7 @@ def _result(
     problems: tuple[tuple[str, str], ...] = (),
     prediction: "list[tuple[str, str]] | None" = None,
 ) -> Response:
-    from ..report.content import outcome_parts, summary, verdict
+    from ..report.content import guarantee, outcome_parts, summary, verdict
 
     model = _loaded(fit)
     report = model.privacy_report_
@@ -62,7 +62,7 @@ def _result(
         fit=fit,
         report=report,
         summary=summary(report),
-        verdict=verdict(report),
+        first=(*guarantee(report), verdict(report)),
         formula=outline(fit.choices.model),  # type: ignore[arg-type]
         parts=outcome_parts(report),
         inputs=_inputs(model, fit),
@@ -82,7 +82,7 @@ def _done(visit: Visit) -> Fit:
 
 
 def _loaded(fit: Fit) -> Any:
-    from ..generalised_estimators import load_any
+    from ..estimators import load_any
 
     return load_any(fit.model_file)
 
@@ -143,7 +143,7 @@ def _limits(model: Any, table: Any) -> str:
     """Return limits of a case where outcomes are numbers, else of the mean of such cases."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # said in place of the limits
-        _, _, low, high = model.predict_interval(table, alpha=0.05).to_numpy()[0]
+        *_, low, high = model.predict_interval(table, alpha=0.05).to_numpy()[0]
     if math.isnan(low) or math.isnan(high):
         return "hidden by the noise"
     return f"[{_amount(model, low)}, {_amount(model, high)}]"

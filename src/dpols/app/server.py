@@ -9,6 +9,7 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread, Timer
 from typing import Any
@@ -29,6 +30,7 @@ def serve(
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the projects of a folder until Ctrl-C; a fit that runs then is waited for, since it is paid for."""
+    check_locks()
     uvicorn = required("uvicorn", "app")
     required("starlette", "app")
     required("multipart", "app")
@@ -55,6 +57,15 @@ def serve(
         if site.runner.reap():
             say("A fit is running, and is waited for, since it is paid for.")
             site.runner.wait()
+
+
+def check_locks() -> None:
+    """Refuse to start where a process cannot inherit a lock on a file: fits could then be made twice."""
+    if find_spec("fcntl") is None:
+        raise ParameterError(
+            "dpols app needs file locks of POSIX, which this system does not have. Nothing was started or spent; "
+            'use the command "dpols fit", or Python.'
+        )
 
 
 def _server_class(uvicorn: Any) -> Any:
@@ -101,7 +112,7 @@ def _link_page(folder: Path, address: str) -> Iterator[Path]:
 
 def _load() -> None:
     """Import what later pages need, while the person looks at the first one."""
-    from .. import generalised_estimators, planning  # noqa: F401
+    from .. import estimators, planning  # noqa: F401
     from ..data import files  # noqa: F401
 
 

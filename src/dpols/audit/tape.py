@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..data.rows import BoundedRows
+from ..data.threads import one_blas_thread
 from ..linalg import Array
 from ..mechanisms import Channel, Mixed, MixedRows
 from ..randomness import Bits
@@ -121,7 +122,8 @@ def run_on_tape(
     try:
         for mechanism in MECHANISMS:
             setattr(Channel, mechanism, partialmethod(around, mechanism))
-        result = program(rows, [counted[id(stream)] for stream in bits])
+        with one_blas_thread():  # as in a fit
+            result = program(rows, [counted[id(stream)] for stream in bits])
     finally:
         for mechanism, method in methods.items():
             setattr(Channel, mechanism, method)

@@ -9,17 +9,17 @@ from ..errors import ParameterError
 
 
 def app(
-    folder: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the projects; it is made if need be.")] = Path(
-        "dpols-projects"
-    ),
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port; by default one that is free.")] = None,
+    folder: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the projects; created if it does not exist.")
+    ] = Path("dpols-projects"),
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port; by default any free one.")] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
     ledger: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help='Charge all fits to this ledger; see "dpols ledger create".'),
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Make a project on made-up employees, to try the walk at once.")
+        bool, typer.Option("--demo", help="Make a project on made-up employees, to try the app at once.")
     ] = False,
 ) -> None:
     """Fit private regressions in the browser: data, model, bounds, plan, fit and result.
@@ -27,8 +27,9 @@ def app(
     Runs on this machine alone, and answers only the browser that has the printed link. Projects are folders of plain
     files that the other commands can use. Ctrl-C ends it.
     """
-    from ..app.server import serve
+    from ..app.server import check_locks, serve
 
+    check_locks()  # before a folder is made
     if ledger is not None:
         from ..ledger import BudgetLedger
 

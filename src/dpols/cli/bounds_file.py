@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..data import Bounds
 from ..data.bounds_table import read_bounds_table
-from ..errors import BoundsError
+from ..errors import BoundsError, ParameterError
 from ..feature_map import FeatureMap, NumericColumn
 from ..feature_map.toml import feature_map_from_toml, one_line, toml_key
 
@@ -22,7 +22,7 @@ _HEAD = """\
 # Bounds for "dpols fit". Give each column its low and high, or its categories, from public knowledge: what such a
 # column can hold, never what this table happens to hold, since that would leak it. Numbers outside are clipped, and
 # other categories count as none of those listed. Columns without a table here are not used: delete those that you do
-# not need.
+# not need. A yes/no target (--family binomial) needs no low and high.
 #
 # A column of numbers may also have
 #   missing = 45            what an empty cell counts as
@@ -61,14 +61,24 @@ def read_feature_map(path: Path, target: str | None = None) -> FeatureMap:
     return declared
 
 
-def read_declared(path: Path, target: str | None = None) -> FeatureMap:
-    """Return what a file declares, of whatever target; a CSV file has a row for each column, also for the target."""
+def read_declared(path: Path, target: str | None = None, *, family: str = "gaussian") -> FeatureMap:
+    """Return what a file declares, of whatever target; a CSV file has a row for each column, also for the target.
+
+    A yes/no target needs no range, so that its table may have a name alone.
+    """
     if path.suffix.lower() == ".csv":
         return _from_table(path, target)
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also of numbers too long and tables too deep for Python
         raise BoundsError(f"{str(path)!r} is not valid TOML: {error}.") from None
+    if family == "binomial" and isinstance(table := document.get("target"), dict) and table.keys() <= {"name"}:
+        if target is not None and table.get("name", target) != target:
+            raise BoundsError(
+                f"bounds file {str(path)!r}: [target] has the name {table['name']!r}, and the target is {target!r}; "
+                "change one of them."
+            )
+        del document["target"]
     try:
         return feature_map_from_toml(document)
     except BoundsError as error:
@@ -127,6 +137,13 @@ def filled_bounds(bounds: Bounds, target: str) -> str:
     tables = [(f"[target]\nname = {one_line(target)}", bounds.target)]
     tables += [(f"[features.{toml_key(name)}]", pair) for name, pair in bounds.features.items()]
     return "\n".join(f"{head}\nlow = {low!r}\nhigh = {high!r}\n" for head, (low, high) in tables)
+
+
+def settled(option: str, given: Declared | None, declared: Declared | None, where: str) -> Declared | None:
+    """Return what an option or a table of the bounds file says, where they do not contradict each other."""
+    if given is not None and declared not in (None, given):
+        raise ParameterError(f"{option} {given!r} contradicts {declared!r} of {where}; leave out one of them.")
+    return given if declared is None else declared
 
 
 def declared_beside(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..data.files import Dialect
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, did_you_mean
 from . import bounds_file
 from . import options as given
 from .console import out as console
@@ -34,7 +34,8 @@ def bounds_template(
     named = [name for name in (categories or "").split(",") if name]
     unknown = [name for name in named if name not in columns or name == target]
     if unknown:
-        raise DataError(f"--categories {unknown[0]!r} is not a feature column of {str(data)!r}.")
+        meant = did_you_mean(unknown[0], [name for name in columns if name != target])
+        raise DataError(f"--categories {unknown[0]!r} is not a feature column of {str(data)!r}{meant}.")
     typed = data.suffix.lower() in (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".npy", ".dta")
     text = bounds_file.bounds_template(columns, target, categories=named, typed=typed)
     if str(out) == "-":

@@ -54,8 +54,7 @@ def declared_table(
     if ways.reference is not None:
         check_reference(ways.reference, data)
     if formula is None:
-        reader = read_declared if family == "binomial" else read_feature_map  # a yes/no target needs no range
-        declared = None if ways.file is None else reader(ways.file, target)
+        declared = None if ways.file is None else _declared(ways.file, target, family)
     else:
         if ways.file is None and ways.share is None:
             raise ParameterError(
@@ -84,6 +83,11 @@ def declared_table(
         declared = map_of_reference(ways.reference, ranged, columns)
     bounds = _bounds(data, ways, ranged, columns, declared, dialect)
     return DeclaredTable(data, target, columns, declared, bounds, unit, weight, exposure, dialect, fit_intercept)
+
+
+def _declared(file: Path, target: str | None, family: str) -> FeatureMap:
+    """Return what a file declares; a yes/no target needs no range."""
+    return read_declared(file, target, family=family) if family == "binomial" else read_feature_map(file, target)
 
 
 def _bounds(
@@ -115,7 +119,9 @@ def by_formula(
     named = target_of(formula)
     if target not in (None, named):
         raise ParameterError(f"--target {target!r} is not that of the formula, {named!r}; leave out --target.")
-    declared = outer_limits(family, formula, PaidBounds()) if bounds is None else read_declared(bounds, named)
+    declared = (
+        outer_limits(family, formula, PaidBounds()) if bounds is None else read_declared(bounds, named, family=family)
+    )
     made = translated(formula, with_outcome(family, formula, declared))
     if made.fit_intercept and not fit_intercept:
         raise ParameterError("--no-intercept contradicts the formula; write 0 + ... on the right of ~ instead.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..data.files import Dialect
 from ..errors import ParameterError
 from ..feature_map.toml import declared_exposure
-from .bounds_file import declared_beside
+from .bounds_file import declared_beside, settled
 from .found_bounds import columns_with
 
 _Range = tuple[float, float]
@@ -25,12 +25,8 @@ def exposure_column(
 ) -> ExposureColumn | None:
     """Return what options and the bounds file say of exposure, None where they say nothing."""
     own, (name, declared) = None if ends is None else _parsed(ends), declared_beside(bounds, declared_exposure)
-    for option, given, found in (("--exposure", exposure, name), ("--exposure-range", own, declared)):
-        if given is not None and found not in (None, given):
-            raise ParameterError(
-                f"{option} {given!r} contradicts {found!r} of [exposure] in {str(bounds)!r}; leave out one of them."
-            )
-    name, declared = exposure if name is None else name, own if declared is None else declared
+    where = f"[exposure] in {str(bounds)!r}"
+    name, declared = settled("--exposure", exposure, name, where), settled("--exposure-range", own, declared, where)
     if name is None and declared is None:
         return None
     if family != "poisson":

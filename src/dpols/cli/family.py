@@ -7,8 +7,8 @@ from .options import in_use
 
 if TYPE_CHECKING:
     from ..constraints import Constraints
+    from ..estimators import PrivateRegression
     from ..inference.summary import Summary
-    from ..private_regression import PrivateRegression
 
 _DEFAULT = "whitened"
 NUMBERS = (0, 1)  # the labels of a yes/no target, where none are given
@@ -16,7 +16,7 @@ NUMBERS = (0, 1)  # the labels of a yes/no target, where none are given
 
 def method_of(family: str, method: str, *, inference: bool) -> str:
     """Return the method that fits; families other than the normal one have one each."""
-    from ..generalised_estimators import METHODS
+    from ..estimators import METHODS
 
     return in_use(METHODS.get(family, method), inference=inference)
 
@@ -30,8 +30,7 @@ def estimator_of(
     **parameters: Any,
 ) -> "PrivateRegression":
     """Return the estimator of a family; options that it does not have are refused."""
-    from ..estimators import PrivateLinearRegression
-    from ..generalised_estimators import ESTIMATORS, PrivateLogisticRegression
+    from ..estimators import ESTIMATORS, PrivateLinearRegression, PrivateLogisticRegression
 
     if family != "binomial" and classes is not None:
         raise ParameterError("--classes goes with --family binomial.")

@@ -77,7 +77,7 @@ def fit(
     max_rows_per_unit: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Rows of each unit that are used, at most; a hash of the row chooses. Goes with --unit."
+            min=1, help="Largest number of rows used of each unit; a hash of the row chooses. Used with --unit."
         ),
     ] = None,
     weight: Annotated[
@@ -86,7 +86,7 @@ def fit(
     ] = None,
     max_weight: Annotated[
         float | None,
-        typer.Option(help="The largest weight, by public knowledge; larger ones are clipped. Goes with --weight."),
+        typer.Option(help="The largest weight, by public knowledge; larger ones are clipped. Used with --weight."),
     ] = None,
     exposure: Annotated[
         str | None,
@@ -99,7 +99,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="LOW:HIGH",
-            help="Range of exposure, above 0, by public knowledge; others are clipped. Goes with --exposure.",
+            help="Range of exposure, above 0, by public knowledge; others are clipped. Used with --exposure.",
         ),
     ] = None,
     target: Annotated[str | None, typer.Option(help="Name of the column to predict; a formula names it, too.")] = None,
@@ -136,7 +136,10 @@ def fit(
     ] = None,
     bad_rows: Annotated[
         Literal["raise", "zero"],
-        typer.Option(help="Rows with missing or infinite values: refuse them, or silently count each as zeros."),
+        typer.Option(
+            help="Rows with an empty or infinite cell: refuse the table (raise), or fit on complete rows only, leaving "
+            "them out (zero)."
+        ),
     ] = "raise",
     inference: Annotated[
         bool,
@@ -151,7 +154,7 @@ def fit(
     ledger_note: Annotated[str | None, typer.Option(metavar="TEXT", help="Note that the ledger keeps.")] = None,
     same_data: Annotated[
         bool,
-        typer.Option("--same-data", help="Say that this is the ledger's data set, though its columns look otherwise."),
+        typer.Option("--same-data", help="State that this is the ledger's data set, although its columns differ."),
     ] = False,
     report: Annotated[
         Path | None, typer.Option(help="File for the privacy report: .html, .md, .txt or .json, by its name.")
@@ -167,7 +170,7 @@ def fit(
     """Fit a private regression on a file or a folder of files.
 
     Prints the coefficients and the privacy report, and saves the model. The bounds of the columns come from a file of
-    public knowledge, and only its columns are used; or a share of the budget pays for private bounds. Files are read in
+    public knowledge, and only its columns are used; or --paid-bounds finds bounds privately. Files are read in
     parts, several times, so they may be far larger than memory. Everything is checked before anything is released, so
     an error costs no budget. Disk space for the results is reserved first, too.
     """

@@ -20,7 +20,7 @@ from .progress import pass_bar, passes_in_file
 from .report import report_text
 
 if TYPE_CHECKING:
-    from ..private_regression import PrivateRegression
+    from ..estimators import PrivateRegression
 
 
 def fit_into_files(
@@ -89,7 +89,8 @@ def bad_rows_explained(
         weighed += ", or an exposure that is empty or not above 0" if exposure else ""
         error.args = (
             f"{str(data)!r} has an empty or infinite cell in a feature or the target{unlisted}{weighed}, and such rows "
-            f"are refused. Correct them, or declare in the bounds file by missing = ... what an empty cell counts as"
-            f"{which}, or pass --bad-rows zero, by which each such row counts as zeros.",
+            "are refused. Pass --bad-rows zero to fit on complete rows only: rows with an empty cell are left out. Or "
+            f"declare in the bounds file by missing = ... what an empty cell of a feature counts as{which}; of the "
+            "target there is no such value. Values filled in from the data void the guarantee.",
         )
         raise

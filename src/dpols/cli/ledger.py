@@ -186,11 +186,13 @@ def _is_free(file: Path) -> bool:
 
 
 def _show(ledger: "BudgetLedger", json: bool) -> None:
-    from ..ledger.words import CHARGES, charges_of, facts_of
+    from ..ledger.words import CHARGES, alarm_of, charges_of, facts_of
 
     state, head = ledger.state(), ledger.head()
     if json:
         return print_json(_plain(state, head))
+    if alarm := alarm_of(state):
+        console.print(alarm, style="bold red", soft_wrap=True)
     print_table(f"Ledger {ledger.path.name}", ("", ""), facts_of(state, head))
     if rows := charges_of(state):
         print_table("Charges", CHARGES, rows)
@@ -201,6 +203,8 @@ def _plain(state: "State", head: str) -> dict[str, Any]:
     from ..ledger.records import releases_to_data
 
     return {
+        "private": not state.not_private,
+        "not_private": [{"row": entry.number, "why": entry.why_not_private} for entry in state.not_private],
         "epsilon": state.budget.epsilon,
         "delta": state.budget.delta,
         "data": state.data,

@@ -19,7 +19,7 @@ from .console import working
 from .output import check_output, write_text
 
 if TYPE_CHECKING:
-    from ..private_regression import PrivateRegression
+    from ..estimators import PrivateRegression
 
 
 def predict(
@@ -28,11 +28,10 @@ def predict(
     out: Annotated[Path, typer.Option(help="CSV file to write, with the column prediction.")],
     raw: Annotated[bool, typer.Option("--raw", help="Do not clip predictions to the target's range.")] = False,
     interval: Annotated[
-        Literal["observation", "mean"] | None,
+        Literal["observation", "mean", "median"] | None,
         typer.Option(
-            help="Add the columns lower and upper: limits of a new observation, or of the mean. Where a transform of "
-            "the target was fitted, those of the mean of the transform, which is a median in the target's own units. "
-            "For models that were fitted with --inference."
+            help="Add the columns lower and upper: limits of a new observation, or of the mean; where a transform of "
+            "the target was fitted, of the median instead of the mean. For models that were fitted with --inference."
         ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="One minus the level of the limits; by default 0.05.")] = None,
@@ -53,7 +52,7 @@ def predict(
     A prediction costs no budget: it reveals no more about the rows that the model was fitted on. But it does reveal
     something about the rows that it is for.
     """
-    from ..generalised_estimators import load_any
+    from ..estimators import load_any
 
     level = _level(interval, alpha)
     fitted = load_any(model)
@@ -62,8 +61,8 @@ def predict(
         raise ModelFileError(f"{str(model)!r} was fitted without column names; predict with it from Python.")
     if fitted.family != "gaussian" and raw:
         raise ParameterError("--raw is for models of --family gaussian; leave it out.")
-    if fitted.family != "gaussian" and interval == "observation":
-        raise ParameterError("--interval observation is for models of --family gaussian; use --interval mean.")
+    if fitted.family != "gaussian" and interval not in (None, "mean"):
+        raise ParameterError(f"--interval {interval} is for models of --family gaussian; use --interval mean.")
     if level is not None and getattr(fitted, "inference_", None) is None:
         raise ParameterError(f"--interval needs a model that was fitted with --inference, and {str(model)!r} was not.")
     if out.suffix.lower() != ".csv":
@@ -96,7 +95,7 @@ def _predicted(
     fitted: "PrivateRegression",
     source: FileSource,
     alpha: float | None,
-    interval: Literal["observation", "mean"],
+    interval: Literal["observation", "mean", "median"],
     raw: bool,
     exposures: Array | None,
 ) -> dict[str, Array]:

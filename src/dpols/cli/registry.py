@@ -29,7 +29,7 @@ def registry(
     file to fill in, which "--out questions.toml" writes, and is never made up. A fit on a ledger with several charges
     states what all of them cost together.
     """
-    from ..generalised_estimators import load_any
+    from ..estimators import load_any
     from ..ledger import BudgetLedger
 
     report = load_any(model).privacy_report_

@@ -29,7 +29,7 @@ def report(
 
     An HTML page needs no other file. JSON is what "dpols verify" checks.
     """
-    from ..generalised_estimators import load_any
+    from ..estimators import load_any
 
     fitted = load_any(model)
     check_report(out, inputs=(model,), option="--out")

@@ -36,7 +36,7 @@ def summary(
     json: given.Json = False,
 ) -> None:
     """Show coefficients with standard errors and intervals, or why there are none. It costs no budget."""
-    from ..generalised_estimators import load_any
+    from ..estimators import load_any
 
     if not 0.0 < alpha < 1.0:
         raise ParameterError(f"--alpha {alpha:g} must lie strictly between 0 and 1; 0.05 gives 95% intervals.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..data.files import Dialect
 from ..errors import ParameterError
 from ..feature_map.toml import declared_weight
-from .bounds_file import declared_beside
+from .bounds_file import declared_beside, settled
 from .found_bounds import columns_with
 
 
@@ -23,12 +23,8 @@ def weight_column(
 ) -> WeightColumn | None:
     """Return what options and the bounds file say of weights, None where they say nothing."""
     name, largest = declared_beside(bounds, declared_weight)
-    for option, given, declared in (("--weight", weight, name), ("--max-weight", max_weight, largest)):
-        if given is not None and declared not in (None, given):
-            raise ParameterError(
-                f"{option} {given!r} contradicts {declared!r} of [weight] in {str(bounds)!r}; leave out one of them."
-            )
-    name, largest = weight if name is None else name, max_weight if largest is None else largest
+    where = f"[weight] in {str(bounds)!r}"
+    name, largest = settled("--weight", weight, name, where), settled("--max-weight", max_weight, largest, where)
     if name is None and largest is None:
         return None
     if name is None:

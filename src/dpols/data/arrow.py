@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import required
 from .scratch import scratch
-from .source import Array
+from .source import Array, Block, Columns
 
 BLOCK_ROWS = 32768
 
@@ -49,6 +49,23 @@ def split_batch(
     for row, one in zip(values, (target, weights), strict=True):
         row[:] = 0.0 if one is None else constants[one] if one in constants else column(batch, one)
     return block.T, values[0] if weights is None else values.T
+
+
+def columns_of(
+    batch: Any,
+    features: Sequence[str],
+    target: str | None,
+    constants: Mapping[str, float],
+    weights: str | None = None,
+) -> Columns | Block:
+    """Return the columns of a record batch where they lie; what `split_batch` does of an array or beside weights."""
+    if isinstance(batch, np.ndarray) or weights is not None:
+        return split_batch(batch, features, target, constants, weights)
+
+    def values(name: str) -> Array:
+        return np.full(batch.num_rows, constants[name]) if name in constants else column(batch, name)
+
+    return Columns([values(name) for name in features], np.zeros(batch.num_rows) if target is None else values(target))
 
 
 def with_constants(batch: Any, names: Sequence[str], constants: Mapping[str, str | float]) -> Any:

@@ -12,11 +12,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..errors import BoundsError
+from .row_map import Beside as Beside
+from .row_map import Interval as Interval
+from .row_map import RowMap
 from .source import Array
 
-Interval = tuple[float, float]
 Origin = Literal["declared", "reference", "paid", "data"]
-Beside = Literal["weight", "exposure"]
 
 # Beyond these the square of a norm leaves the range of doubles, and with it the proof that rows are short.
 _SMALLEST, _LARGEST = 1e-100, 1e100
@@ -145,7 +146,7 @@ class Bounds:
 
     @classmethod
     def from_data(cls, table: Any, *, target: Any = None, unsafe_from_data: bool = False) -> "Bounds":
-        """Return the ranges of the data itself, which VOIDS the guarantee: they tell of the rows at their ends.
+        """Return the ranges of the data itself, which VOIDS the guarantee: they reveal the smallest and largest values.
 
         For experiments on data that is public anyway. A fit with such bounds says in the first line of its report that
         it is not private. ``unsafe_from_data=True`` is required; `dpols.PaidBounds` are the private way.
@@ -214,67 +215,6 @@ class Bounds:
         return -self.y_abs, self.y_abs
 
 
-@dataclass(frozen=True, eq=False)
-class RowMap:
-    """The affine map, clip levels and norms that ``Bounds`` defines for one table. Public numbers only."""
-
-    centre: Array | None
-    scale: Array | None
-    low: Array | None  # of a mapped feature: one for each, or one for all
-    high: Array | None
-    feature_norm: float
-    norm_is_implied: bool  # clipping each feature already bounds the norm
-    intercept: float | None
-    target: Interval
-    target_centre: float
-    target_scale: float
-    n_features: int
-    linked: bool = False  # whether theta gives a linear predictor, which has no units, and not the target itself
-    max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
-    exposure: Interval | None = None  # the range of exposure, above 0; None where rows have no exposure
-
-    @property
-    def beside(self) -> Beside | None:
-        """What stands beside the targets of rows, where anything does."""
-        return "exposure" if self.exposure is not None else None if self.max_weight is None else "weight"
-
-    @property
-    def largest_exposure(self) -> float:
-        """The largest exposure of a row; 1 where rows have no exposure."""
-        return 1.0 if self.exposure is None else self.exposure[1]
-
-    @property
-    def n_coordinates(self) -> int:
-        """Number of coefficients to fit, intercept included."""
-        return self.n_features + (self.intercept is not None)
-
-    @property
-    def row_norm(self) -> float:
-        """The bound on a mapped row's norm, intercept included; rows are divided by it."""
-        return math.hypot(self.feature_norm, self.intercept or 0.0)
-
-    @property
-    def constant(self) -> float | None:
-        """The intercept's coordinate in every row; None without an intercept."""
-        return None if self.intercept is None else self.intercept / self.row_norm
-
-    def coefficient_map(self) -> tuple[Array, Array]:
-        """Return (A, b) such that A @ theta + b are the coefficients and then the intercept in the user's units."""
-        p = self.n_features
-        scale = np.ones(p) if self.scale is None else self.scale
-        centre = np.zeros(p) if self.centre is None else self.centre
-        target_centre, target_scale = (0.0, 1.0) if self.linked else (self.target_centre, self.target_scale)
-        per_feature = target_scale / (self.row_norm * scale)
-        matrix = np.zeros((p + 1, self.n_coordinates))
-        matrix[:p, :p] = np.diag(per_feature)
-        matrix[p, :p] = -per_feature * centre
-        if self.intercept is not None:
-            matrix[p, p] = target_scale * self.intercept / self.row_norm
-        offset = np.zeros(p + 1)
-        offset[p] = target_centre
-        return matrix, offset
-
-
 def in_column_order(
     features: Mapping[str, Any] | Sequence[Any], n_features: int, columns: Sequence[str] | None
 ) -> list[Any]:
@@ -336,7 +276,9 @@ def read_from_data(*ranges: Sequence[float | None] | None) -> bool:
 
 
 def as_float(value: Any) -> float:
-    """Return a number that was read from the data as it is, anything else as a plain float."""
+    """Return a number that was read from the data as it is, and any other as a plain float; text is no number."""
+    if isinstance(value, str | bytes | bytearray | bool | np.bool_):
+        raise TypeError(f"{value!r} is not a number")
     return value if type(value) is ReadFromData else float(value)
 
 

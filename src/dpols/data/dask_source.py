@@ -13,9 +13,11 @@ import numpy as np
 from ..errors import BoundsError, DataError, MissingExtraError
 from .columns import feature_names, require_numeric
 from .kinds import library_of, unquoted
-from .missing import unmasked
+from .memory import pandas_numbers
+from .missing import floats, unmasked
 from .partitions import BLOCK_ROWS, ReadBlocks, count_only, require_same_length, sum_partition
 from .source import Array, Block, Kernel, Total, add_up
+from .weights import refuse_name
 
 _ADDED_AT_ONCE = 32
 
@@ -94,8 +96,7 @@ def _frame_source(table: Any, target: Any, weights: Any) -> DaskSource:
 
 
 def _array_source(table: Any, target: Any, weights: Any) -> DaskSource:
-    if isinstance(weights, str):
-        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
+    refuse_name(weights)
     if isinstance(target, str):
         raise DataError(f"y={target!r} names a column, but X is not a table; pass the targets.")
     if not table.shape[1] > 0:  # nor nan, which is Dask's word for unknown
@@ -180,7 +181,7 @@ def _frame_blocks(n_features: int, inside: Sequence[bool], frame: Any, *vectors:
         require_same_length(frame, vector)
     for start in range(0, len(frame), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        values = frame.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
+        values = pandas_numbers(frame.iloc[rows])
         own, beside = iter(values[:, n_features:].T), iter(vectors)
         yield _block(values[:, :n_features], *(next(own) if here else next(beside)[rows] for here in inside))
 
@@ -203,8 +204,11 @@ def _block(features: Array, *vectors: Any) -> Block:
 
 
 def _doubles(values: Any) -> Array:
+    array = np.asarray(unmasked(values))
+    if array.dtype == object:  # a partition may have another type than Dask was told
+        return floats(array.ravel().tolist()).reshape(array.shape)
     with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
-        return np.asarray(unmasked(values), dtype=np.float64)
+        return array.astype(np.float64, copy=False)
 
 
 def _is_real(kind: Any) -> bool:

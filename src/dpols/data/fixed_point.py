@@ -63,8 +63,7 @@ class FixedPointSpan:
         """
         p = span.features.shape[1]
         width = p + (span.constant is not None)
-        # Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products below.
-        scale = ONE - 0.5 * np.sqrt(width) - 1.0
+        scale = row_scale(width)
         rows = buffer[: len(span.features)]
         np.multiply(span.features, span.weight * scale, out=rows[:, :p])
         if span.constant is not None:
@@ -75,7 +74,7 @@ class FixedPointSpan:
             if squares.max(initial=0.0) > SQUARE:
                 rows[squares > SQUARE] = 0.0
         root = None if span.root is None else np.rint(span.root * ONE)
-        return cls(rows, np.clip(np.rint(span.target * ONE), -ONE, ONE), root, span.exposure)
+        return cls(rows, whole_targets(span.target), root, span.exposure)
 
     @classmethod
     def longest_is_within(cls, longest: Span) -> bool:
@@ -400,6 +399,19 @@ class FixedPointSpan:
         """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
         product = self._predictors(theta, exponent)
         return np.subtract((self.target / ONE)[:, None], product, out=product)
+
+
+def row_scale(width: int) -> float:
+    """Return by what rows of so many coordinates and of norm at most 1 are multiplied before they are rounded.
+
+    Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products.
+    """
+    return float(ONE - 0.5 * np.sqrt(width) - 1.0)
+
+
+def whole_targets(target: Array) -> Array:
+    """Return targets of at most 1 as whole numbers of at most 2^20."""
+    return np.clip(np.rint(target * ONE), -ONE, ONE)
 
 
 def _is_centring(columns: Array) -> bool:

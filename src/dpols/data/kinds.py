@@ -46,6 +46,10 @@ def refuse_unread(rows: Any) -> None:
     """Refuse rows to predict for that are not in memory."""
     if is_lazy_frame(rows):
         raise DataTypeError("X is a lazy frame, but predictions are for rows in memory: pass X.collect().")
+    if is_stream(rows):
+        raise DataTypeError(
+            f"X is a query ({type(rows).__name__}), but predictions are for rows in memory: pass pyarrow.table(X)."
+        )
     if is_source(rows) or isinstance(rows, str | os.PathLike):
         what = "a path" if isinstance(rows, str | os.PathLike) else f"of type {type(rows).__name__}"
         raise DataTypeError(

@@ -148,21 +148,22 @@ def real_numbers(values: Any, name: str) -> Array:
 def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
     position = {str(name): i for i, name in enumerate(table.columns)}
     wanted = [position[name] for name in names]
-    kinds = [table.dtypes.iloc[i] for i in wanted]
     bad = [name for name, i in zip(names, wanted, strict=True) if not is_numeric_column(table.iloc[:, i])]
     require_numeric(bad, names)
     whole = wanted == list(range(table.shape[1]))
 
-    def read(start: int, stop: int) -> Array:
-        block = table.iloc[start:stop] if whole else table.iloc[start:stop, wanted]
-        if all(kind == np.float64 for kind in kinds) or all(kind == np.float32 for kind in kinds):
-            return np.asarray(block)
-        if any(kind == np.dtype(object) for kind in kinds):
-            return np.column_stack([real_numbers(block.iloc[:, i], name) for i, name in enumerate(names)])
-        with np.errstate(over="ignore"):
-            return np.asarray(block.to_numpy(dtype=np.float64, na_value=np.nan))
+    return lambda start, stop: pandas_numbers(table.iloc[start:stop] if whole else table.iloc[start:stop, wanted])
 
-    return read
+
+def pandas_numbers(block: Any) -> Array:
+    """Return a pandas frame of numbers as an array of float32 or float64, missing ones as nan; objects cell by cell."""
+    kinds = block.dtypes.tolist()
+    if all(kind == np.float64 for kind in kinds) or all(kind == np.float32 for kind in kinds):
+        return np.asarray(block)
+    if any(kind == np.dtype(object) for kind in kinds):
+        return np.column_stack([real_numbers(block.iloc[:, i], str(name)) for i, name in enumerate(block.columns)])
+    with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
+        return np.asarray(block.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def is_numeric_column(column: Any) -> bool:

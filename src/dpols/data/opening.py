@@ -13,7 +13,7 @@ from .kinds import is_lazy_frame, is_source, is_stream, is_table, library_of, re
 from .memory import ArraySource, real_numbers, table_source
 from .selecting import require_columns, with_columns
 from .source import Array, RowSource
-from .weights import refuse_feature, require_column, weights_of
+from .weights import refuse_feature, refuse_name, require_column, weights_of
 
 
 def open_rows(
@@ -58,6 +58,11 @@ def open_rows(
     if is_table(X):
         return table_source(X, y if y is None or isinstance(y, str) else _vector(y), weights)
     return _array_source(X, y, weights)
+
+
+def watched_rows(X: Any, *, rows_are_public: bool) -> Any:
+    """Return rows whose own progress, where files have one, does not tell a number of rows that is not public."""
+    return X if rows_are_public or not isinstance(X, FileSource) else X.without_row_counts()
 
 
 def rows_to_predict(estimator: Any, X: Any) -> Array:
@@ -136,8 +141,7 @@ def _array_source(X: Any, y: Any, weights: Any) -> ArraySource:
     target = _vector(y)
     if len(target) != len(rows):
         raise DataError("y must have one value for each row of X, and their numbers differ.")
-    if isinstance(weights, str):
-        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
+    refuse_name(weights)
     return ArraySource(rows, target if weights is None else np.column_stack((target, weights)))
 
 

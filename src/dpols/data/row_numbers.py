@@ -19,20 +19,25 @@ _MOST_ROWS = 1 << 25  # of files, whose numbers are kept: a quarter of a gibibyt
 
 
 class BlockNumbers:
-    """The numbers of the rows of one block, computed span by span where they are not at hand."""
+    """The numbers of the rows of a block or task, computed span by span where they are not at hand.
 
-    def __init__(self, per_row: PerRow, args: tuple[Any, ...]) -> None:
-        self.per_row, self.args = per_row, args
-        self.spans: list[Array] = []
+    Those of so many rows are kept.
+    """
+
+    def __init__(self, per_row: PerRow, args: tuple[Any, ...], n_rows: int | None = None) -> None:
+        self.per_row, self.args, self.n_rows = per_row, args, n_rows
+        self.place = 0
+        self.numbers = np.empty(0)
 
     def of(self, _rows: slice, span: Any) -> Array:
         """Return the numbers of a span; spans come in their order."""
-        self.spans.append(self.per_row(span, *self.args))
-        return self.spans[-1]
-
-    def kept(self) -> "KeptNumbers":
-        """Return the numbers of all spans."""
-        return KeptNumbers(np.concatenate(self.spans))
+        found = self.per_row(span, *self.args)
+        if self.n_rows is not None:
+            if not self.numbers.size:
+                self.numbers = np.empty((self.n_rows, *found.shape[1:]), found.dtype)
+            start, self.place = self.place, self.place + len(found)
+            self.numbers[start : self.place] = found
+        return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,6 +115,11 @@ def numbered(source: RowSource, per_row: PerRow, *args: Any) -> NumberedSource:
     return _Recomputed(source, per_row, args)
 
 
+def kept_bytes(n_rows: int) -> int:
+    """Return how much memory the numbers take that are kept beside so many rows of files, one for each."""
+    return 8 * n_rows if n_rows <= _MOST_ROWS else 0
+
+
 def beside(source: RowsInMemory, numbers: Array) -> NumberedSource:
     """Return rows with numbers that are at hand."""
     kept = _Kept(source, np.asarray, ())
@@ -130,7 +140,11 @@ class _Kept:
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
         rows = even_blocks(self.source.n_rows)
-        first = [BlockNumbers(self.per_row, self.args) for _ in rows] if self.blocks is None else []
+        first = (
+            [BlockNumbers(self.per_row, self.args, each.stop - each.start) for each in rows]
+            if self.blocks is None
+            else []
+        )
 
         def work(place: tuple[slice, BlockNumbers | KeptNumbers]) -> tuple[tuple[Array, ...], int]:
             features, target = self.source.block(place[0])
@@ -139,7 +153,7 @@ class _Kept:
         numbers: Sequence[BlockNumbers | KeptNumbers] = first if self.blocks is None else self.blocks
         total = add_up(map_blocks(work, zip(rows, numbers, strict=True)))
         if self.blocks is None:
-            self.blocks = [each.kept() for each in first]
+            self.blocks = [KeptNumbers(each.numbers) for each in first]
         return total
 
 
@@ -157,9 +171,9 @@ class _KeptOfTasks:
     def total(self, kernel: Kernel, *args: Any) -> Total:
         if self.kept is not None:
             return self.source.total_beside([(TaskNumbers(numbers),) for numbers in self.kept], kernel, *args)
-        first = [BlockNumbers(self.per_row, self.args) for _ in self.source.tasks]
+        first = [BlockNumbers(self.per_row, self.args, task.n_rows) for task in self.source.tasks]
         total = self.source.total_beside([(numbers,) for numbers in first], kernel, *args)
-        self.kept = [each.kept().numbers for each in first]
+        self.kept = [each.numbers for each in first]
         return total
 
 

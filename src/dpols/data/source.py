@@ -13,6 +13,13 @@ Block = tuple[Array, Array]
 Kernel = Callable[..., tuple[Array, ...]]
 
 
+class Columns(NamedTuple):
+    """Features and target of some rows, each column where its reader left it."""
+
+    features: list[Array]
+    target: Array
+
+
 class Total(NamedTuple):
     """The sum of a kernel's values over all blocks, and how many rows went in."""
 

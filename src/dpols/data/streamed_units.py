@@ -16,7 +16,7 @@ from ..errors import DataError
 from .row_choice import Chosen, choose, paired, places_of, plain_rows, row_hashes, seeds_of
 from .source import Array, Block, Kernel, LocalSource, RowSource, Total
 from .unit_ids import unit_ids
-from .units import WITHOUT_ID
+from .units import WITHOUT_ID, PartlyUsed
 
 _HASHES_AT_ONCE = 1 << 25  # in one pass, of 16 bytes each
 _BLOCK_ROWS = 16384
@@ -52,20 +52,12 @@ _SMALL, _NO_UNIT = -1, -2  # of a unit all rows of which are used; of a row with
 
 
 @dataclass(frozen=True, repr=False)
-class StreamedUnits:
-    """Rows that are read anew in every pass, of which only some are used; the others count, but add nothing."""
+class StreamedUnits(PartlyUsed):
+    """Rows that are read anew in every pass, of which only some are used."""
 
     source: RowSource  # of blocks with ids
     choice: Choice
     copies: "Copies"
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        return self.source.columns
-
-    @property
-    def n_features(self) -> int:
-        return self.source.n_features
 
     @property
     def path(self) -> str | None:
@@ -75,11 +67,6 @@ class StreamedUnits:
     @property
     def is_local(self) -> bool:
         return isinstance(self.source, LocalSource) and self.source.is_local
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, those that are not used included: that of the used ones is not public."""
-        return self.source.n_rows
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
         return self._with_copies(self.source.total(_of_used, self.choice, kernel, *args), kernel, args)

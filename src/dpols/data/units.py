@@ -20,19 +20,14 @@ from .unit_ids import unit_ids
 
 WITHOUT_ID = (
     "the id of a unit is missing, or a float beyond 2^53 (single precision: 2^24), and bad_rows='raise' refuses rows "
-    "without one. Fill it in, store ids as whole numbers or text, or pass bad_rows='zero' to count such rows as rows "
-    "of zeros."
+    "without one. Fill it in, store ids as whole numbers or text, or pass bad_rows='zero' to leave such rows out."
 )
 
 
-@dataclass(frozen=True, repr=False)
-class UnitSource:
-    """Rows in memory of which only some are used; the others count, but add nothing."""
+class PartlyUsed:
+    """Rows of which only some are used; the others count, but add nothing."""
 
-    source: ArraySource | TableSource
-    kept: Array
-    codes: Array  # of the unit of each row, kept or not
-    is_local: ClassVar[bool] = True
+    source: RowSource
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -46,6 +41,16 @@ class UnitSource:
     def n_rows(self) -> int:
         """Number of rows, those that are not used included: that of the used ones is not public."""
         return self.source.n_rows
+
+
+@dataclass(frozen=True, repr=False)
+class UnitSource(PartlyUsed):
+    """Rows in memory of which only some are used."""
+
+    source: ArraySource | TableSource
+    kept: Array
+    codes: Array  # of the unit of each row, kept or not
+    is_local: ClassVar[bool] = True
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
         def work(block: slice) -> tuple[tuple[Array, ...], int]:

@@ -97,6 +97,12 @@ def require_column(weights: Any, what: str) -> None:
         )
 
 
+def refuse_name(weights: Any) -> None:
+    """Refuse the name of a column of weights where X has no names."""
+    if isinstance(weights, str):
+        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
+
+
 def refuse_feature(weights: Any, features: Any) -> None:
     """Refuse a column of weights that is a feature, too."""
     if isinstance(weights, str) and weights in features:

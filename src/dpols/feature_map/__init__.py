@@ -6,12 +6,14 @@ from .mapping import FeatureMap
 from .recipes import outcomes, recipe_of, with_unit
 from .source import finite_features, mapped_bounds, mapped_files, mapped_source
 from .terms import Factor
+from .unclipped import bounds_of_columns, unclipped
 
 __all__ = [
     "CategoricalColumn",
     "Factor",
     "FeatureMap",
     "NumericColumn",
+    "bounds_of_columns",
     "finite_features",
     "mapped_bounds",
     "mapped_files",
@@ -19,5 +21,6 @@ __all__ = [
     "outcomes",
     "recipe_of",
     "transforms",
+    "unclipped",
     "with_unit",
 ]

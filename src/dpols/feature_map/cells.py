@@ -48,9 +48,10 @@ def numbers(name: str, raw: Any) -> Array:
         return doubles(raw)
     dtype = raw.dtype
     if getattr(dtype, "kind", "O") in "fiub":
-        if kind == "pandas":
-            return np.asarray(raw.to_numpy(dtype=np.float64, na_value=np.nan))
-        return np.asarray(raw, dtype=np.float64)
+        with np.errstate(over="ignore"):  # beyond double precision is infinite, and a warning would tell of it
+            if kind == "pandas":
+                return np.asarray(raw.to_numpy(dtype=np.float64, na_value=np.nan))
+            return np.asarray(raw, dtype=np.float64)
     if getattr(dtype, "kind", "") != "O":
         raise _not_numbers(name, dtype)
     values = raw.tolist()

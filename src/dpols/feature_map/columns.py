@@ -152,7 +152,7 @@ class CategoricalColumn:
     def describe(self) -> str:
         """Say what is declared."""
         zeros = f"{self.categories[0]!r}" if self.drop_first else "none of them"
-        unknown = f"others count as {zeros if self.unknown == 'zeros' else repr(OTHER)}"
+        unknown = f"undeclared categories count as {zeros if self.unknown == 'zeros' else repr(OTHER)}"
         empty = "" if self.missing is None else f"; empty cells count as {self.missing!r}"
         case = "; letter case matters" if self.case == "exact" else ""
         return f"one of {', '.join(map(repr, self.categories))}; {unknown}{empty}{case}"
@@ -262,7 +262,7 @@ def _number(name: str, value: Any) -> float:
         raise BoundsError(f"{name} is beyond the range of doubles; it must be a finite number.") from None
     except (TypeError, ValueError):
         raise BoundsError(f"{name}={value!r} must be a number.") from None
-    if isinstance(value, str) or not math.isfinite(number):
+    if not math.isfinite(number):
         raise BoundsError(f"{name}={value!r} must be a finite number.")
     return number
 

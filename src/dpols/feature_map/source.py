@@ -12,7 +12,7 @@ from ..data.kinds import is_source, is_table, library_of, refuse_one_shot
 from ..data.memory import real_numbers
 from ..data.recipe import is_raw, made_source, named_target, unnamed
 from ..data.source import Array, Block
-from ..data.weights import refuse_feature, weights_of, with_weights
+from ..data.weights import refuse_feature, refuse_name, weights_of, with_weights
 from ..errors import BoundsError, DataError
 from .cells import as_matrix, numbers, raw_column
 from .mapping import FeatureMap
@@ -68,7 +68,7 @@ def _own_weights(rows: Any, weights: Any) -> Callable[[Block, int, int], Block]:
     if not isinstance(weights, str):
         return lambda block, start, stop: with_weights(block, weights[start:stop])
     if isinstance(rows, np.ndarray):
-        raise DataError(f"sample_weight={weights!r} names a column, but X is not a table; pass the weights.")
+        refuse_name(weights)
     numbers(weights, raw_column(_slice(rows, 0, 0), weights))  # refuses a wrong column before anything is planned
     return lambda block, start, stop: with_weights(
         block, numbers(weights, raw_column(_slice(rows, start, stop), weights))

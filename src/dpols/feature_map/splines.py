@@ -37,8 +37,8 @@ class Spline:
         try:
             knots = tuple(as_float(knot) for knot in self.knots)
         except (TypeError, ValueError, OverflowError):
-            raise BoundsError(f"knots={self.knots!r} must be a list of numbers.") from None
-        if isinstance(self.knots, str) or not all(math.isfinite(knot) for knot in knots):
+            raise BoundsError(f"knots={self.knots!r} must be a list of finite numbers.") from None
+        if not all(math.isfinite(knot) for knot in knots):
             raise BoundsError(f"knots={self.knots!r} must be a list of finite numbers.")
         if any(not a < b for a, b in itertools.pairwise(knots)):
             raise BoundsError(f"knots={list(knots)} must rise; give each once, the lowest first.")

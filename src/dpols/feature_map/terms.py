@@ -41,7 +41,7 @@ class Factor:
         Power of a column of numbers.
     origin : float, default=0
         What is subtracted from a column of numbers first. The middle of its range makes a power or a product far less
-        alike the column itself, so that noise does less harm.
+        correlated with the column itself, so that noise does less harm.
     all_levels : bool, optional
         Whether each category gets a column, the first one included; by default what the column's ``drop_first`` says.
     transform : str, Power, Standardize, Spline, or a list of these, optional

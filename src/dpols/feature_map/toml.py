@@ -6,7 +6,7 @@ and ``centre``; or ``categories``, and as far as wanted ``unknown``, ``missing``
 ``case``. ``transform`` is a name such as "log", a table such as { power = 0.5 }, { centre = 40, scale = 10 } or
 { knots = [30, 50] }, or a list of these. ``interactions``, above all tables, lists products as lists of column names.
 Powers and products are those of a column, transformed if it is, minus its centre, by default the middle of its range:
-they are then less alike the column itself, and noise does less harm. ``[weight]`` has the ``name`` of the column that
+they are then less correlated with it, and noise does less harm. ``[weight]`` has the ``name`` of the column that
 holds the weights of rows, if any does, and the largest weight as ``high``; ``[exposure]`` has the ``name`` of the
 column of exposures, and their range as ``low`` and ``high``.
 """

@@ -24,13 +24,21 @@ def about_fit(prepared: Prepared) -> About:
             known = dict(zip(map(str, bounds.features), ranges_of(bounds.features), strict=True))
         columns += [(str(name), known.get(str(name))) for name in source.columns]
     if columns and request.target_name is not None:
-        columns.append((request.target_name, bounds.target if isinstance(bounds, Bounds) else None))
+        columns.append((request.target_name, _target_range(prepared)))
     path: Any = getattr(source, "path", None)
     return About(
         tuple((name, None if pair is None else (float(pair[0]), float(pair[1]))) for name, pair in columns),
         formula=None if feature_map is None else feature_map.formula,
         file=Path(path).name if isinstance(path, str) else None,
     )
+
+
+def _target_range(prepared: Prepared) -> Range:
+    """Return the declared range of the target in its own units, whatever transform of it is fitted."""
+    feature_map = prepared.request.feature_map
+    if feature_map is not None and feature_map.target_transform:
+        return feature_map.target
+    return prepared.bounds.target if isinstance(prepared.bounds, Bounds) else None
 
 
 def _range(column: Any) -> Range:

@@ -1,6 +1,5 @@
 """What a fit's releases say, in the units of the data: coefficients, inference and the report."""
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,34 +10,25 @@ import numpy as np
 from ..algorithms import MOVED, Evidence, names_of
 from ..algorithms.closing_inference import InferencePlan
 from ..algorithms.generalised_path import response_of
-from ..data import Bounds, RowMap
-from ..data.bounds import Origin, ranges_of
+from ..data.bounds import Interval, Origin, ranges_of
 from ..data.source import Array
-from ..families import FamilyName
 from ..feature_map import FeatureMap, NumericColumn
-from ..inference import Inference, infer, on_powers
+from ..inference import Inference, infer
 from ..inference.calibration import calibration_bins
-from ..inference.quality import r_squared, residual_variance
 from ..inference.residuals import residual_bins, residual_sizes
-from ..inference.rows import coefficient_rows, ratio_rows
-from ..inference.tables import HIDDEN_WORDS
-from ..inference.words import WORDS
 from ..report import PrivacyReport, release_lines
+from ..report.basis import digest_of
 from ..report.outcome import (
-    CUT_AT_FOUND_BOUNDS,
-    NO_INTERVALS,
     Coefficient,
     EstimateLine,
     verdict_of,
     verdict_on_constant,
 )
-from ..side_releases.bounds_advice import advice_on_paid, advice_on_room, advice_on_spread, room_for_width
-from ..side_releases.free_advice import advice_on_means, advice_on_weights, released_means
 from ..versions import versions
+from .notes import advice_on_fit, advice_on_hidden, advice_on_shortened, notes_on
 from .preparing import Prepared
 from .running import Outcome
 
-_MANY_SHORTENED = 0.05  # share of rows
 _NO_SLOPE = 1e-9  # of rows of norm at most 1, in units of the target's half-width: the rounding of a zero
 
 WEIGHTS_ARE_PUBLIC = (
@@ -46,12 +36,8 @@ WEIGHTS_ARE_PUBLIC = (
     "computed from this sample, as by raking or estimated propensities, void the guarantee"
 )
 EXPOSURE_IS_PUBLIC = "the range of exposure; each row's exposure must follow from that row and public numbers alone"
+_NO_TARGET_RANGE = "the noise hid the range of the target, which the fit paid for."
 _MOVED = "constraints moved the coefficients, and the released numbers judge them as they were before."
-INTERVALS_ARE_FOR = {
-    "HC1": "if rows are independent; errors may have unequal variances",
-    "nonrobust": "if rows are independent and {}",
-    "cluster": "if units are independent; rows of one unit need not be",
-}
 
 
 def coefficients_of(outcome: Outcome) -> Array:
@@ -83,7 +69,10 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
     evidence = method.evidence(prepared.plan, fit, 0, row_map.constant)
     stddevs, verdict = _judged(prepared, outcome, evidence)
     n_rows, n_rows_noise = _rows(prepared, outcome, evidence)
+    rows_used, rows_used_noise = _rows_used(prepared, outcome, evidence)
     inference = inference_of(prepared, outcome, names)
+    described = _described(prepared)
+    hidden = tuple((*names, described["target_name"] or "target")[place] for place in outcome.hidden)
     return PrivacyReport(
         method=method.name,
         title=method.title,
@@ -97,11 +86,14 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         certified_delta=outcome.certified_delta,
         n_rows=n_rows,
         n_rows_noise=n_rows_noise,
+        rows_used=rows_used,
+        rows_used_noise=rows_used_noise,
+        bad_rows=prepared.request.bad_rows,
         n_features=row_map.n_coordinates,
         lines=release_lines(
             (*prepared.beside.release_names, *names_of(prepared.plan, fit)), (*outcome.beside, *fit.releases)
         ),
-        bounds=_bounds_text(outcome.bounds, names, row_map, prepared.request.feature_map, prepared.request.family),
+        bounds=_bounds_text(prepared, outcome, names),
         assumed_public=_assumed_public(prepared, outcome),
         coefficients=_coefficients(outcome, names, stddevs),
         verdict=verdict[0],
@@ -109,14 +101,20 @@ def report_of(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> Pri
         unit=prepared.request.unit,
         rows_per_unit=prepared.request.rows_per_unit,
         bounds_origin=prepared.request.origin_of(outcome.bounds),
+        hidden_ranges=hidden,
         void=prepared.request.void,
-        advice=(*_advice_on_shortened(evidence.shortened), *_advice(prepared, outcome, names, n_rows)),
+        advice=(
+            *advice_on_hidden(hidden),
+            *advice_on_shortened(evidence.shortened),
+            *advice_on_fit(prepared, outcome, names, n_rows),
+        ),
         ledger_entry=None if outcome.entry is None else outcome.entry.identity,
         staged=fit.stages is not None,
         versions=versions(),
-        **_described(prepared),
+        **described,
         estimates=() if inference is None else estimates_of(inference),
-        estimate_notes=_notes(outcome, inference),
+        estimate_notes=notes_on(outcome, inference),
+        inference_hash=None if inference is None else digest_of(inference.to_dict()),
         **_residuals(prepared, outcome, inference),
         calibration=calibration_bins(
             fit.transcript, prepared.request.family, rows_per_unit=prepared.request.rows_per_unit
@@ -192,10 +190,27 @@ def _rows(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[int
     """Return the number of rows that may be stated, and the standard deviation of its noise; None if it is public."""
     if prepared.public_rows is not None:
         return prepared.public_rows, None
+    return _counted(prepared, outcome, evidence)
+
+
+def _rows_used(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[int | None, float | None]:
+    """Return the number of rows in use, likewise: all of a public number where no row can be left out."""
+    public, request = prepared.public_rows, prepared.request
+    left_out = request.bad_rows != "raise" or request.unit is not None or outcome.row_map.max_weight is not None
+    if public is not None and not left_out:
+        return public, None
+    rows, noise = _counted(prepared, outcome, evidence)
+    return rows if rows is None or public is None else min(rows, public), noise
+
+
+def _counted(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[int | None, float | None]:
+    """Return the number of rows in use, as it was released but at least 1, and the standard deviation of its noise."""
     if evidence.rows is None or _weights_are_in_sums(outcome):  # what counts rows then adds up their weights
         return None, None
+    if not np.isfinite(evidence.rows).all():
+        return None, None
     per_unit = prepared.request.rows_per_unit
-    return max(round(per_unit * evidence.rows.value), 0), per_unit * evidence.rows.stddev
+    return max(round(per_unit * evidence.rows.value), 1), per_unit * evidence.rows.stddev
 
 
 def _judged(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[list[float | None], tuple[str, str]]:
@@ -213,6 +228,9 @@ def _judged(prepared: Prepared, outcome: Outcome, evidence: Evidence) -> tuple[l
     slopes = outcome.fit.theta[0] if constant is None else outcome.fit.theta[0][:-1]
     if len(slopes) and np.abs(slopes).sum() < _NO_SLOPE:
         verdict = verdict_on_constant(against)
+    if outcome.row_map.n_features in outcome.hidden:  # all coefficients are in units of the target
+        stddevs, verdict = [None] * len(stddevs), ("cannot tell", _NO_TARGET_RANGE)
+    stddevs = [None if place in outcome.hidden else stddev for place, stddev in enumerate(stddevs)]
     if outcome.limits is not None:
         stddevs = [None] * len(stddevs)
         if np.any(outcome.fit.transcript.get(MOVED, False)):
@@ -231,89 +249,6 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     )
 
 
-def _notes(outcome: Outcome, inference: Inference | None) -> tuple[str, ...]:
-    if outcome.limits is not None:
-        return (NO_INTERVALS,)
-    weighted = outcome.row_map.max_weight is not None
-    if inference is None:
-        return ()
-    notes = _estimate_notes(inference, paid=outcome.bounds.origin == "paid")
-    return (*notes, *_quality_notes(inference, weighted=weighted))
-
-
-def _estimate_notes(inference: Inference, *, paid: bool) -> tuple[str, ...]:
-    if inference.why_not():
-        return f"No intervals: {'; '.join(inference.why_not())}.", *on_powers(inference.names, inference.why_not())
-    missing = (
-        *(f"No interval of {reason}." for reason in inference.why_empty()),
-        *on_powers(inference.names, inference.why_empty()),
-    )
-    if np.isnan(inference.standard_errors()).all():
-        return missing
-    when = INTERVALS_ARE_FOR[inference.cov_type].format(WORDS[inference.family].classical)
-    what = (
-        f"Intervals are for the population that the rows are a sample of, {when}. They count privacy noise and "
-        "sampling noise, not what the bounds clip."
-    )
-    return (*((CUT_AT_FOUND_BOUNDS,) if paid else ()), *missing, what, *inference.assumptions)
-
-
-def _quality_notes(inference: Inference, *, weighted: bool) -> tuple[str, ...]:
-    """Say how well the fit does as a whole."""
-    words = WORDS[inference.family]
-    spread = words.spread[:1].lower() + words.spread[1:]
-    found = ((words.explained, r_squared(inference)), (spread, residual_variance(inference)))
-    texts = [
-        f"{name} {HIDDEN_WORDS}"
-        if limits is None
-        else f"{name} {limits[0]:.4g}, 95% interval [{limits[1]:.4g}, {limits[2]:.4g}]"
-        for name, limits in found
-    ]
-    what = f"{'weighted ' * weighted}{words.fit}"
-    return (f"Of {what} on these rows: {'; '.join(texts)}.", *_ratio_notes(inference))
-
-
-def _ratio_notes(inference: Inference) -> tuple[str, ...]:
-    """Give odds ratios or rate ratios with their intervals, where the family has them."""
-    word = WORDS[inference.family].ratio
-    rows = ratio_rows(coefficient_rows(inference, 0.05, "population"), inference) if word else ()
-    texts = [
-        f"{row.name} {row.value:.4g} [{row.lower:.4g}, {row.upper:.4g}]"
-        for row in rows
-        if not (row.value is None or row.lower is None or row.upper is None)
-    ]
-    return (f"{str(word).capitalize()}s, with 95% intervals: {'; '.join(texts)}.",) if texts else ()
-
-
-def _advice_on_shortened(share: float) -> tuple[str, ...]:
-    """Return what it means that many rows counted less than they would in least squares."""
-    if share < _MANY_SHORTENED:
-        return ()
-    return (
-        f"the effect of at least {share:.0%} of the rows, those with the largest, was cut to keep the noise small: "
-        "slopes lean towards typical rows. More rows or a larger epsilon lower this share.",
-    )
-
-
-def _advice(prepared: Prepared, outcome: Outcome, names: Sequence[str], n_rows: int | None) -> tuple[str, ...]:
-    """Return what public and released numbers say of the method and the bounds."""
-    why = prepared.method.inconsistent
-    method = () if why is None else (f"{prepared.method.name} does not tend to least squares: {why}",)
-    n_units = math.inf if n_rows is None else -(-n_rows // prepared.request.rows_per_unit)
-    room = room_for_width(outcome.row_map, outcome.fit.releases, n_units)
-    feature_map = prepared.request.feature_map
-    categories = {} if feature_map is None else feature_map.categories
-    if outcome.spread is not None:
-        found = advice_on_spread(outcome.spread, categories)
-    else:
-        public = None if prepared.public_rows is None else getattr(prepared.plan, "n_rows", None)
-        means = released_means(outcome.fit.transcript, outcome.row_map, public)
-        paid = outcome.bounds.origin == "paid"  # by such bounds it is not the user's choice where values lie in them
-        found = advice_on_means(means, outcome.row_map, names, categories, bounds_are_chosen=not paid)
-    weights = advice_on_weights(outcome.fit.transcript, outcome.row_map)
-    return (*method, *advice_on_room(room), *weights, *advice_on_paid(outcome.clipped), *found)
-
-
 def _references(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:
     """Return what the categories of each column are compared with; a value that is not declared may count as it."""
     if feature_map is None:
@@ -323,28 +258,27 @@ def _references(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, f"{level} or undeclared" if name in unseen else level) for name, level in levels)
 
 
-def _bounds_text(
-    bounds: Bounds, names: Sequence[str], row_map: RowMap, feature_map: FeatureMap | None, family: FamilyName
-) -> tuple[tuple[str, str], ...]:
+def _bounds_text(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    bounds, row_map = outcome.bounds, outcome.row_map
+    feature_map, family = prepared.request.feature_map, prepared.request.family
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
         rows += feature_map.describe()
         if bounds.origin == "paid":
             numbers = [name for name, column in feature_map.columns.items() if isinstance(column, NumericColumn)]
             rows = [(f"{name}, outer limits" if name in numbers else name, text) for name, text in rows]
-            found = dict(zip(names, ranges_of(bounds.features), strict=True))
             rows += [
-                (f"{name}, found", f"[{low:g}, {high:g}]")
-                for name, (low, high) in found.items()
+                (f"{name}, found", _found(pair, place in outcome.hidden))
+                for place, (name, pair) in enumerate(zip(names, ranges_of(bounds.features), strict=True))
                 if name not in feature_map.categories
             ]
     elif bounds.features is not None:
         keys = bounds.features.keys() if isinstance(bounds.features, Mapping) else names
         rows += [
-            (str(key), f"[{low:g}, {high:g}]")
-            for key, (low, high) in zip(keys, ranges_of(bounds.features), strict=True)
+            (str(key), _found(pair, place in outcome.hidden))
+            for place, (key, pair) in enumerate(zip(keys, ranges_of(bounds.features), strict=True))
         ]
-    rows.append(("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}]"))
+    rows.append(("target", _found(row_map.target, row_map.n_features in outcome.hidden)))
     if feature_map is not None and feature_map.target_transform and feature_map.target is not None:
         low, high = feature_map.target
         fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
@@ -361,3 +295,8 @@ def _bounds_text(
     if row_map.intercept is not None:
         rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))
     return tuple(rows)
+
+
+def _found(pair: Interval, hidden: bool) -> str:
+    """Return a range as text, which stands in for the one that was not found where the noise hid that."""
+    return f"{'nothing within the noise; the fit took ' * hidden}[{pair[0]:g}, {pair[1]:g}]"

@@ -53,6 +53,7 @@ class Prepared:
     beside: SidePlan  # what the fit releases beside its method, within the same budget
     source: RowSource = field(repr=False)
     limits: Limits | None = None  # on the slopes
+    unclipped: RowSource | None = field(default=None, repr=False)  # columns before a feature map clips them
 
     @property
     def public_rows(self) -> int | None:
@@ -65,8 +66,11 @@ class Prepared:
         return (*self.beside.releases, *self.plan.releases)
 
 
-def prepare(request: Request, source: RowSource) -> Prepared:
-    """Settle every public number of a fit; whatever can be refused is refused here."""
+def prepare(request: Request, source: RowSource, unclipped: RowSource | None = None) -> Prepared:
+    """Settle every public number of a fit; whatever can be refused is refused here.
+
+    ``unclipped`` are the columns of a feature map before it clips them, of which values beyond bounds are counted.
+    """
     relation = one_of("neighbours", request.neighbours, Neighbours)
     n_rows = public_rows(relation, source)
     if n_rows == 0:
@@ -76,7 +80,7 @@ def prepare(request: Request, source: RowSource) -> Prepared:
         if caution.startswith("CAUTION: delta"):
             warn_user(caution.removeprefix("CAUTION: "), WeakGuaranteeWarning)
     try:
-        return _prepared(request, source, budget, relation)
+        return replace(_prepared(request, source, budget, relation), unclipped=unclipped)
     except CalibrationError as error:  # which may name but a part of the budget, that nobody gave
         raise error if str(budget) in str(error) else CalibrationError(f"no plan meets {budget}: {error}") from None
 

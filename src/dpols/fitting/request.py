@@ -17,6 +17,11 @@ from ..privacy.checks import one_of
 from ..report.outcome import NO_INTERVALS
 from ..side_releases.paid_bounds import PaidBounds, TargetIs
 
+_SUCH = {  # what to pass
+    "epsilon": "such as 1; the smaller, the more private",
+    "delta": "far below 1 / number of rows, such as 1e-6",
+}
+
 
 @dataclass(frozen=True)
 class Request:
@@ -89,9 +94,9 @@ class Request:
 
     def budget(self, n_rows: int | None) -> PrivacyBudget:
         """Return the budget for a table of that many rows, or of a number that is not public."""
-        for name in ("epsilon", "delta"):
+        for name, such in _SUCH.items():
             if getattr(self, name) is None:
-                raise ParameterError(f"{name} is required: pass {name}=... .")
+                raise ParameterError(f"{name} is required: pass {name}=..., {such}.")
         return budget_for(self.epsilon, self.delta, n_rows)
 
     def declared_bounds(self) -> Bounds | PaidBounds:

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..algorithms import Fit, follows
 from ..constraints import Limits, Region
-from ..data import BoundedRows, Bounds, RowMap
+from ..data import BoundedRows, Bounds, RowMap, RowSource
 from ..data.threads import one_blas_thread
 from ..errors import BudgetExceeded
+from ..feature_map import bounds_of_columns
 from ..ledger import BudgetLedger, Entry
 from ..ledger.holding import held
 from ..privacy import GaussianRelease
@@ -42,6 +43,7 @@ class Outcome:
     limits: Limits | None = None  # on the slopes
     entry: Entry | None = None  # of the ledger
     clipped: tuple[ClippedShare, ...] = ()  # by paid bounds, as their own counts say
+    hidden: tuple[int, ...] = ()  # places of features whose ranges the noise hid from paid bounds; the target is last
 
 
 def carry_out(
@@ -83,11 +85,11 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     budget, plan, relation, request = prepared.budget, prepared.plan, prepared.relation, prepared.request
     beside = prepared.beside
     with one_blas_thread():
-        bounds, recorded, clipped = _settled_bounds(prepared, bits[0])
+        bounds, recorded, clipped, hidden = _settled_bounds(prepared, bits[0])
         row_map = row_map_of(bounds, request, prepared.source)
         spread = None
         if beside.counts is not None:
-            spread, counted = release_spread(bounds, row_map, _unbounded(prepared), beside.counts, bits[0])
+            spread, counted = _spread(prepared, bounds, row_map, beside.counts, bits[0])
             recorded = (*recorded, *counted)
         rows = BoundedRows(prepared.source, row_map, request.bad_rows, prepared.arithmetic, request.rows_per_unit)  # type: ignore[arg-type]
         fit = prepared.method.run_within(rows, plan, bits, _region(prepared.limits, row_map))
@@ -100,7 +102,7 @@ def _run(prepared: Prepared, bits: Sequence[Bits]) -> Outcome:
     exact = prepared.arithmetic == "exact"
     proved = joint_certified_delta(plan, fit, recorded, budget, relation=relation) if exact else None
     seeded, limits = bits[0].seeded, prepared.limits
-    return Outcome(fit, bounds, row_map, recorded, spread, spent, proved, seeded, limits, clipped=clipped)
+    return Outcome(fit, bounds, row_map, recorded, spread, spent, proved, seeded, limits, None, clipped, hidden)
 
 
 def _region(limits: Limits | None, row_map: RowMap) -> Region | None:
@@ -134,17 +136,28 @@ def _settled_bounds(prepared: Prepared, bits: Bits) -> ReleasedBounds:
     return release_bounds(
         bounds,
         planned,
-        _unbounded(prepared),
+        _unbounded(prepared, prepared.source),
         fit_intercept=fit_intercept,
         bits=bits,
         target_is=prepared.request.target_is,
     )
 
 
-def _unbounded(prepared: Prepared) -> UnboundedRows:
+def _spread(
+    prepared: Prepared, bounds: Bounds, row_map: RowMap, release: GaussianRelease, bits: Bits
+) -> tuple[SpreadCounts, tuple[GaussianRelease, ...]]:
+    """Count values within and beyond bounds; a feature map clips them, so its columns are counted before that."""
+    feature_map, raw = prepared.request.feature_map, prepared.unclipped
+    if feature_map is None or raw is None:
+        return release_spread(bounds, row_map.target, _unbounded(prepared, prepared.source), release, bits)
+    declared, target = bounds_of_columns(feature_map), feature_map.target or row_map.target
+    return release_spread(declared, target, _unbounded(prepared, raw), release, bits)
+
+
+def _unbounded(prepared: Prepared, source: RowSource) -> UnboundedRows:
     request = prepared.request
     return UnboundedRows(
-        prepared.source,
+        source,
         request.bad_rows,  # type: ignore[arg-type]
         prepared.arithmetic,
         request.rows_per_unit,

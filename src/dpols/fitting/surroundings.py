@@ -7,22 +7,23 @@ scikit-learn and what is derived from them, in the same process. What is done to
 """
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import FrameType
 from typing import Any
 
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 
 from ..errors import NotPrivateWarning
 
 _NOT_THE_USER = ("dpols", "sklearn", "imblearn", "joblib", "threading", "concurrent", "contextlib", "functools")
-_FITS_MANY_TIMES = tuple(
-    f"sklearn.{name}" for name in ("model_selection", "feature_selection", "ensemble", "multioutput", "impute")
-)
+# Parts and classes of scikit-learn that fit a given estimator once; of all others it is assumed that they do so several
+# times.
+_FITS_ONCE = tuple(f"sklearn.{name}" for name in ("pipeline", "compose", "base", "frozen", "utils"))
+_FIT_ONCE = (("model_selection", "FixedThresholdClassifier"), ("feature_selection", "SelectFromModel"))
+_WORKERS = ("multiprocessing", "distributed")
 # Transformers of scikit-learn that learn from the rows only in some configurations, or only how many columns there are.
 _LEARNS: dict[str, Callable[[Any], bool]] = {
     "FunctionTransformer": lambda step: _function_learns(step.func),
@@ -38,6 +39,10 @@ _LEARNS: dict[str, Callable[[Any], bool]] = {
     ),
 }
 _PAGE = "see docs/what_voids_the_guarantee.md"
+_UNSEEN = (
+    " It fits by workers (n_jobs), which may not see a step that stands before it in a pipeline: one that learns from "
+    "the rows, such as a scaler, voids the guarantee also where a report does not say so."
+)
 
 
 def voids() -> tuple[str, ...]:
@@ -45,18 +50,29 @@ def voids() -> tuple[str, ...]:
     found: dict[str, None] = {}
     for frame in _frames():
         caller = _self_of(frame)
-        if isinstance(caller, Pipeline):
+        if _is(caller, "pipeline", "Pipeline"):
             for name, step in caller.steps[:-1]:
                 found |= dict.fromkeys(f"{what}, a step before the fit," for what in learners(name, step))
-        if isinstance(caller, TransformedTargetRegressor):
+        if _is(caller, "compose", "TransformedTargetRegressor"):
             found |= dict.fromkeys(f"{what}, which changes the target," for what in learners("y", caller.transformer))
+        if _is(caller, "ensemble._stacking", "_BaseStacking") and "X_meta" in frame.f_locals:
+            others = [(name, step) for name, step in caller.estimators if not _is_private(step)]
+            found |= dict.fromkeys(f"{type(step).__name__} ({name!r}), which is stacked," for name, step in others)
+        if _is(caller, "impute._iterative", "IterativeImputer") and caller.initial_strategy != "constant":
+            found |= {"IterativeImputer, which fills in features,": None}
     return tuple(f"{what} was fitted to the rows without noise." for what in found)
 
 
 def fits_many_times() -> str | None:
     """Return the module of the tool of scikit-learn, if any, that fits clones of an estimator and compares them."""
+    modules = (_module(frame) for frame in _frames() if not _is_any(_self_of(frame), _FIT_ONCE))
+    return next((name for name in modules if _within(name, ("sklearn",)) and not _within(name, _FITS_ONCE)), None)
+
+
+def _in_a_worker() -> bool:
+    """Whether a tool fits in a process or thread of its own, from which what stands around the tool is not seen."""
     modules = (_module(frame) for frame in _frames())
-    return next((name for name in modules if _within(name, _FITS_MANY_TIMES)), None)
+    return _within(next((name for name in modules if not _within(name, _NOT_THE_USER)), _WORKERS[0]), _WORKERS)
 
 
 def warn_user(message: str, category: type[Warning] = NotPrivateWarning) -> None:
@@ -70,7 +86,8 @@ def warn_around_a_fit(void: tuple[str, ...], *, ledger: bool) -> None:
     """Say what voids the guarantee of a fit, or adds to its cost, from where it is called."""
     for reason in void:
         warn_user(
-            f"the fit is NOT PRIVATE: {reason} Declare ranges by dpols.Bounds or dpols.FeatureMap instead; {_PAGE}."
+            f"the fit is NOT PRIVATE: {reason} Declare ranges by dpols.Bounds or dpols.FeatureMap instead, and labels "
+            f"by classes=(no, yes); {_PAGE}."
         )
     warn_of_many_fits(ledger=ledger)
 
@@ -82,28 +99,38 @@ def warn_of_many_fits(*, ledger: bool) -> None:
     cost = (
         "the ledger is charged for each"
         if ledger
-        else "each spends epsilon anew, while a report tells of one, and no ledger adds them up"
+        else "each spends epsilon anew, a report covers one of them only, and no ledger adds them up"
     )
     warn_user(
         f"{'.'.join(tool.split('.')[:2])} fits several times: {cost}. Scores that it computes are not private, as "
-        f"they are computed from the rows without noise. dpols.PrivateGridSearch pays for its scores; {_PAGE}."
+        "they are computed from the rows without noise. dpols.PrivateGridSearch compares noisy scores within one "
+        f"budget; {_PAGE}.{_UNSEEN if _in_a_worker() else ''}"
     )
 
 
 def learners(name: str, step: Any) -> Iterator[str]:
     """Name the transformers of a step, itself or inside it, that learn from the rows that they are fitted to."""
-    if isinstance(step, Pipeline):
+    if _is(step, "pipeline", "Pipeline"):
         for inner, part in step.steps:
             yield from learners(inner, part)
-    elif isinstance(step, FeatureUnion):
+    elif _is(step, "pipeline", "FeatureUnion"):
         for inner, part in step.transformer_list:
             yield from learners(inner, part)
-    elif isinstance(step, ColumnTransformer):
+    elif _is(step, "compose", "ColumnTransformer"):
         for inner, part, _ in step.transformers:
             yield from learners(inner, part)
         yield from learners("remainder", step.remainder)
     elif _learns(step):
         yield f"{type(step).__name__} ({name!r})"
+
+
+def _is(thing: Any, module: str, name: str) -> bool:
+    """Whether something is of a class of scikit-learn; of a module that was never imported there is nothing."""
+    return isinstance(thing, getattr(sys.modules.get(f"sklearn.{module}"), name, ()))
+
+
+def _is_any(thing: Any, classes: tuple[tuple[str, str], ...]) -> bool:
+    return any(_is(thing, module, name) for module, name in classes)
 
 
 def _learns(step: Any) -> bool:
@@ -115,6 +142,11 @@ def _learns(step: Any) -> bool:
         return bool(get_tags(step).requires_fit)
     except Exception:  # whatever a transformer of others raises: it cannot be known to be harmless
         return True
+
+
+def _is_private(step: Any) -> bool:
+    """Whether an estimator is one of dpols, whose predictions tell no more of the rows than its report says."""
+    return isinstance(step, str) or _within(type(step).__module__, ("dpols",))
 
 
 def _function_learns(function: Any) -> bool:

@@ -10,10 +10,14 @@ from ..data import Bounds, read
 from ..data.kinds import is_source, is_table
 from ..data.opening import column_names
 from ..errors import BoundsError, ParameterError
-from ..estimators import PrivateLinearRegression
+from ..estimators import (
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivatePoissonRegressor,
+    PrivateRegression,
+    Progress,
+)
 from ..feature_map import FeatureMap
-from ..generalised_estimators import PrivateLogisticRegression, PrivatePoissonRegressor
-from ..private_regression import PrivateRegression, Progress
 from ..side_releases.paid_bounds import PaidBounds
 from .translation import left_side, names_of, translated
 

@@ -8,7 +8,7 @@ Chain = tuple[str, Transform]
 
 _STANDARDIZE = ("scale", "standardize")
 _SPLINES = ("bs", "ns", "cr", "cc")
-_FROM_DATA = ("rank", "cut", "ntile", "factor", "as.factor", "offset", "relevel")
+_FROM_DATA = ("rank", "cut", "ntile", "factor", "as.factor", "relevel")
 
 
 def chain_of(node: Node) -> Chain | None:
@@ -59,6 +59,11 @@ def refusal_of(call: Call) -> ParameterError | None:
         return ParameterError(
             f"the formula has {call.text!r}; the mean of the data reveals something about its rows, so write "
             "I(COLUMN - 40) with a number of public knowledge."
+        )
+    if call.function == "offset":
+        return ParameterError(
+            f"the formula has {call.text!r}, but a formula has no offsets. A count has exposure=... and "
+            "exposure_range=(low, high) beside the formula (--exposure), whose logarithm is its offset."
         )
     if call.function in _FROM_DATA:
         return ParameterError(

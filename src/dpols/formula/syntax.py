@@ -34,6 +34,7 @@ _TOKEN = re.compile(
 _NUMPY = re.compile(r"^(?:np|numpy)\.")  # np.log(a) is log(a)
 _ESCAPED = re.compile(r"\\(.)")
 _LEVELS = ({"*", "/"}, {":"})  # of operators between sums and powers, the loosest first
+_MOST_LEVELS = 320
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -121,11 +122,22 @@ def parsed(formula: Any) -> Sides:
         right = reader.sum()
     except RecursionError:
         raise reader.refusal("it is nested too deeply") from None
+    if _is_deep((left, right)):
+        raise reader.refusal("it is nested too deeply")
     if reader.sees("|"):
         raise ParameterError(f"formula={formula!r} must have one part on the right of ~, without |.")
     if reader.kind != "end":
         raise reader.refusal()
     return Sides(formula, left, right)
+
+
+def _is_deep(tree: Any) -> bool:
+    """Return whether a tree has too many levels to be walked; a chain such as a:b:c has one for each sign."""
+    level = [tree]
+    for _ in range(_MOST_LEVELS):
+        parts = [each if isinstance(each, tuple) else getattr(each, "__dict__", {}).values() for each in level]
+        level = [inner for part in parts for inner in part]
+    return bool(level)
 
 
 class _Reader:

@@ -2,14 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import product
 from math import prod
 from typing import Any, cast
 
 from ..data import Bounds
 from ..data.bounds import Interval
-from ..errors import BoundsError, ParameterError
+from ..errors import BoundsError, ParameterError, did_you_mean
 from ..feature_map import CategoricalColumn, Factor, FeatureMap, NumericColumn
 from ..feature_map.transforms import Transform, label_of
 from .functions import Chain, chain_of
@@ -42,11 +41,8 @@ def translated(formula: str, declared: "Bounds | FeatureMap", table: Collection[
     columns = _columns(declared)
     _require_column(target, table)
     target_range = _target_range(declared, columns, target)
-    try:
-        _declare_levels(columns, sides.right)
-        terms, intercept = terms_and_intercept(sides.right, columns)
-    except RecursionError:
-        raise ParameterError(f"formula={formula!r} cannot be read: it is nested too deeply.") from None
+    _declare_levels(columns, sides.right)
+    terms, intercept = terms_and_intercept(sides.right, columns)
     products = _products(coded(terms, intercept))
     _require_declared_transforms(declared, products, target, transform)
     used = [factor.column for factors in products for factor in factors]
@@ -54,8 +50,8 @@ def translated(formula: str, declared: "Bounds | FeatureMap", table: Collection[
         _require_column(name, table)
         if name not in columns:
             raise BoundsError(
-                f"column {name!r} of the formula has no public range{_instead(name, columns)}; add it to the bounds, "
-                f"or write C({name}, levels=[...]) with its public levels."
+                f"column {name!r} of the formula has no public range{did_you_mean(name, columns)}; add it to the "
+                f"bounds, or write C({name}, levels=[...]) with its public levels."
             )
     if not products:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
@@ -68,14 +64,9 @@ def _require_column(name: str, table: Collection[Any]) -> None:
     """Refuse a name that a table does not have, where its columns are known."""
     if table and name not in table:
         raise ParameterError(
-            f"the table has no column {name!r}, which the formula names{_instead(name, table)}; its columns are "
+            f"the table has no column {name!r}, which the formula names{did_you_mean(name, table)}; its columns are "
             f"{list(table)}."
         )
-
-
-def _instead(name: str, known: Collection[Any]) -> str:
-    near = get_close_matches(name, [other for other in known if isinstance(other, str)], n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def target_of(formula: str) -> str:
@@ -163,7 +154,8 @@ def _target_range(declared: Any, columns: Mapping[str, Column], name: str) -> In
         remedy = "give the bounds target=(low, high)"
         if of_target is not None:
             remedy = f"add {name!r} to the features of the bounds"
-        raise BoundsError(f"the formula's target {name!r} has no public range{other}; {remedy}.")
+        meant = did_you_mean(name, [*columns, of_target])
+        raise BoundsError(f"the formula's target {name!r} has no public range{meant}{other}; {remedy}.")
     return cast(Interval, pair)
 
 

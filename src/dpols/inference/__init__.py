@@ -1,6 +1,6 @@
 """Standard errors, intervals and summaries, from what a fit released."""
 
 from .from_releases import infer
-from .intervals import Estimate, Inference, on_powers
+from .intervals import Estimate, Inference
 
-__all__ = ["Estimate", "Inference", "infer", "on_powers"]
+__all__ = ["Estimate", "Inference", "infer"]

@@ -14,7 +14,7 @@ from ..algorithms.generalised_inference import GeneralisedInferencePlan
 from ..algorithms.newton_step import inverse_of, step_noise
 from ..data import RowMap
 from ..families import FamilyName, Response
-from .intervals import FAR, HIDDEN, MORE_STEPS, ON_THE_WAY, REMEDY, UNSURE, Estimate, Inference
+from .intervals import FAR, HIDDEN, MORE_STEPS, ON_THE_WAY, REMEDY, UNSURE, Estimate, Inference, centring
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,13 +28,14 @@ _NAMED, _MOST_NAMED = 0.2, 3  # least part of a column in what is not told apart
 _LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores are taken for no less
 
 TAIL = (
-    "Assumed: rows whose effect on the fit is too large and too rare to be seen in noisy counts thin out at least like "
-    "the fourth power of its size, or as those do that are seen, where these thin out more slowly. If few rows may "
-    'have huge targets, fit with options={"clip": "range"}, which does not assume it.'
+    "Assumed: where noisy counts show no more rows, the number of rows whose effect on the fit exceeds x falls at "
+    "least as fast as 1 / x^4, or as fast as the counts show where that is slower. If a few rows "
+    "may have huge targets, or values far beyond those of others in a column, such as incomes, fit with "
+    'options={"clip": "range"}, which does not assume this.'
 )
 SQUARES = (
-    "Assumed for R^2 and the residual variance: rows with residuals too large and too rare to be seen in noisy "
-    "counts thin out at least like the third power of their size."
+    "Assumed for R^2 and the residual variance: where noisy counts show no more rows, the number of rows whose "
+    "residual exceeds x falls at least as fast as 1 / x^3."
 )
 CLASSICAL_INSTEAD = "The noise hides robust standard errors: these are classical, for errors of equal variance."
 
@@ -245,8 +246,7 @@ def _reasons(
     if "slope" in of and (moved := _moved(of, n))[0] > _FURTHEST:
         why = FAR if moved[1] > _MOST_BY_NOISE * _FURTHEST else ON_THE_WAY
         reasons.append(
-            f"{why}: the closing step changes linear predictors by about {moved[0]:.2g}, and must by at most "
-            f"{_FURTHEST:g}"
+            f"{why}: the last step changes linear predictors by about {moved[0]:.2g}, and must by at most {_FURTHEST:g}"
         )
     if unseen > MOST_UNSEEN:
         reasons.append(
@@ -260,21 +260,24 @@ def _reasons(
 
 
 def _alike(of: dict[str, Array], names: Sequence[str]) -> str:
-    """Name the few columns that the released X'X does not tell apart, where it tells all others."""
+    """Say of columns that the released X'X does not tell apart what may be wrong with them."""
     values, vectors = np.linalg.eigh(of["gram"])
     noise = float(of["gram_noise"])
-    if len(values) < 2 or values[0] >= _LEAST_EIGENVALUE * noise or values[1] < 2.0 * _SURE_EIGENVALUE * noise:
+    if values[0] >= _LEAST_EIGENVALUE * noise:
         return ""
     # Of which features a combination hardly varies: their parts in it, for columns that fill their bounds alike.
     parts = np.abs(of["metric"] @ vectors[:, 0])
     named = [name for name, part in zip(names, parts, strict=True) if part > _NAMED * parts.max()]
     named = [name for name in named if name != "intercept"]
-    if not 1 <= len(named) <= _MOST_NAMED:
-        return ""
+    told = len(values) > 1 and values[1] >= 2.0 * _SURE_EIGENVALUE * noise  # all others are told apart
+    if not (told and 1 <= len(named) <= _MOST_NAMED):
+        return centring(names)
     if len(named) == 1:
-        return f"{named[0]} hardly varies, as far as the noise lets one tell: if it is constant, leave it out, else "
+        spelt = "if the data spell its category differently, correct that; " if named[0].endswith("]") else ""
+        return f"{named[0]} hardly varies, as far as the noise shows: {spelt}if it is constant, leave it out, else "
     listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"the noise does not tell {listed} apart: if one follows from the others, leave it out, else "
+    follows = f"the noise hides the difference between {listed}: if one follows from the others, leave it out, else "
+    return centring(named) or follows
 
 
 def _misfit(of: dict[str, Array], model: _Model) -> float:

@@ -93,16 +93,25 @@ class Inferring:
         Limits for an observation take errors to be normal and of one variance. Where the released values support no
         interval, limits are nan and an InferenceWarning says why.
 
-        Where a transform of the target was fitted, mean and limits are brought back to the target's units, in which the
-        mean of the transform is a median; the standard error is that of the transform.
+        Where a transform of the target was fitted, limits are of a new "observation" or of the "median". The columns
+        are ``median``, ``lower`` and ``upper``, in the target's own units; ``get_prediction`` has standard errors of
+        the transform.
         """
         inference = self._asked_for()
-        found = inference.predict_interval(self._features(X), alpha=alpha, of=of, target=target)
+        found = inference.predict_interval(self._features(X), alpha=alpha, of=self._fitted_of(of), target=target)
         reasons = inference.why_not("population" if of == "observation" else target)
         empty = int(np.isnan(found.stderr).sum())
         warn_of(reasons or ((f"{empty} of {len(found.stderr)} rows: {UNSURE}",) if empty else ()))
-        found = self._in_units(found)
-        return Table(np.column_stack(found), _index(X, len(found.mean)), ("mean", "stderr", "lower", "upper")).framed()
+        columns = self._shown(found)
+        return Table(np.column_stack([*columns.values()]), _index(X, len(found.mean)), tuple(columns)).framed()
+
+    def _fitted_of(self, of: Of) -> Of:
+        """Return what limits are of on the scale of the fit."""
+        return of
+
+    def _shown(self, found: PredictionInterval) -> dict[str, Any]:
+        """Return the columns of predictions with limits."""
+        return self._in_units(found)._asdict()
 
     def get_prediction(self, X: Any, *, target: Target = "population") -> Prediction:
         """Return predictions, whose ``summary_frame`` has limits of means and of new observations side by side.

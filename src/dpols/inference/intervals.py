@@ -23,7 +23,7 @@ from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, w
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = Literal["population", "data"]
-Of = Literal["observation", "mean"]
+Of = Literal["observation", "mean", "median"]  # the last of a transformed target only
 CovType = Literal["HC1", "nonrobust", "cluster"]
 
 _MOST_UNSURE = 0.03  # share of an interval's variance that may come from other directions
@@ -136,8 +136,9 @@ class Inference:
         if self.why_not(target) or not empty.any():
             return ()
         unsure = self._unsure(np.eye(len(self.names)))
+        centred = centring([name for name, here in zip(self.names, unsure, strict=True) if here])
         return (
-            *((f"{_listed(self.names, unsure)}: {UNSURE}; {REMEDY}",) if unsure.any() else ()),
+            *((f"{_listed(self.names, unsure)}: {UNSURE}; {centred}{REMEDY}",) if unsure.any() else ()),
             *((f"{_listed(self.names, empty & ~unsure)}: {HIDDEN}; {REMEDY}",) if (empty & ~unsure).any() else ()),
         )
 
@@ -151,6 +152,10 @@ class Inference:
         if residual is None or residual_std is None or total is None or total_std is None:
             return None
         quantile = float(ndtri(1.0 - 0.5 * checked_alpha(alpha)))
+        exponent = -math.frexp(total)[1]  # a power of two, so that no square leaves the range of doubles
+        residual, residual_std, total, total_std = (
+            math.ldexp(number, exponent) for number in (residual, residual_std, total, total_std)
+        )
         lead, last = total**2 - (quantile * total_std) ** 2, residual**2 - (quantile * residual_std) ** 2
         inside = (residual * total) ** 2 - lead * last
         if not (total > _SEEN * total_std and lead > 0.0 and inside >= 0.0):
@@ -250,14 +255,15 @@ class Inference:
         )
 
 
-def on_powers(names: Sequence[str], reasons: Sequence[str]) -> tuple[str, ...]:
-    """Say what helps where the features vary too little along some direction and powers are among them."""
-    powers = [name for name in names if re.fullmatch(r"[^()\[\]:*]+\^\d+", name)]
-    if not powers or not any(UNSURE in reason for reason in reasons):
-        return ()
+def centring(names: Sequence[str]) -> str:
+    """Return what helps where the features vary too little along some direction: nothing, if no power is among them."""
+    powers = [found for name in names if (found := re.fullmatch(r"([^()\[\]:*]+)\^(\d+)", name)) and found[1] in names]
+    if not powers:
+        return ""
+    power, column, degree = powers[0].group(0, 1, 2)
     return (
-        f"{powers[0]} goes nearly along with its column. Centre powers at a public number, as in I((age - 50)**2) of a "
-        "formula: both are then distinguished with far less noise.",
+        f"{power} goes nearly along with {column}: centre it at a public number, as I(({column} - 45)**{degree}) of a "
+        "formula does at 45, so that far less noise tells them apart; or "
     )
 
 

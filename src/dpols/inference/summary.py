@@ -12,13 +12,13 @@ import numpy as np
 
 from ..algorithms import algorithm
 from ..report import PrivacyReport
-from ..report.outcome import CUT_AT_FOUND_BOUNDS
+from ..report.outcome import CUT_AT_FOUND_BOUNDS, in_use
 from ..seen_text import visible
 from .from_releases import SQUARES, TAIL
 from .hypotheses import TINY, WaldTest, overall_test
-from .intervals import Inference, Target, checked_alpha, on_powers
+from .intervals import Inference, Target, checked_alpha
 from .latex import latex_table
-from .quality import adjusted_r_squared, r_squared, residual_variance
+from .quality import adjusted_r_squared, r_squared, residual_variance, why_hidden
 from .rows import RATIO_WIDTHS, WIDTHS, CoefficientRow, RatioRow, coefficient_rows, ratio_rows
 from .tables import HIDDEN_WORDS, WIDTH, frame_of
 from .words import WORDS, Words
@@ -34,25 +34,26 @@ _IF = {
     "cluster": "if units are independent; rows of one unit need not be",
 }
 _FOR_DATA = (
-    "Intervals of coefficients are for {} on these very rows: they hold privacy noise only, and no sampling noise."
+    "Intervals of coefficients are for {} on these very rows: they include privacy noise only, no sampling noise."
 )
 _BOUNDED = (
-    "Those of {} are for these very rows. All are about rows clipped to the {} bounds: intervals do not account "
-    "for values clipped at the bounds."
+    "Intervals of {} are for these very rows. All intervals are about rows clipped to the {} bounds: they do not "
+    "account for values clipped at the bounds."
 )
 _ASSUMED = {
     "HC1": "rows are independent",
     "nonrobust": "rows are independent, and {}",
     "cluster": "units are independent",
 }
-_RARE = "rows with large effects thin out (see below)"
+_RARE = "rows with large effects are rare (see below)"
 _COLUMNS = (
-    "privacy: the part of std err that is privacy noise. P>|t|: how probable a coef as far from 0 is if 0 is true."
+    "privacy: the part of std err that is privacy noise. P>|t|: the probability of a coef at least as far from 0 if 0 "
+    "is true."
 )
 _RATIOS = "{0}: exp(coef), by which one unit of a feature multiplies; its limits are exp of those of coef."
+_WORDS_WIDTH = (2 + len(HIDDEN_WORDS),)  # in place of numbers
 _NOT_ASKED = (
-    "No intervals: the fit released nothing to make them of. Fit with inference=True (dpols fit --inference), which "
-    "pays for them."
+    "No intervals: the fit released nothing to compute them from. Fit with inference=True (dpols fit --inference)."
 )
 
 
@@ -101,31 +102,27 @@ class Summary:
         wide = max(len(name) for name, _ in self.facts) + 2
         for name, fact in self.facts:
             lines += textwrap.wrap(visible(fact), WIDTH, initial_indent=f"{name:<{wide}}", subsequent_indent=" " * wide)
-        lines += ["-" * WIDTH, _line("", self.columns), "-" * WIDTH]
-        room = WIDTH - sum(WIDTHS)
+        widths = self._widths()
+        room = WIDTH - sum(widths)
+        lines += ["-" * WIDTH, *_line("", self.columns, room, widths), "-" * WIDTH]
         for row in self.rows:
-            name, *cells = map(visible, row.cells())
-            if len(name) >= room:  # on lines of its own: cut names could not be told apart
-                lines += textwrap.wrap(name, WIDTH)
-                name = ""
-            lines.append(f"{name:<{room}}  {HIDDEN_WORDS}" if row.hidden else _line(name, cells))
+            lines += _line(row.name, row.cells()[1:], room, _WORDS_WIDTH if row.hidden else widths)
         if self.ratios:
-            lines += ["-" * WIDTH, *self._text_of_ratios()]
+            lines += ["-" * WIDTH, *_line("", self.ratio_columns, room, RATIO_WIDTHS)]
+        for ratio in self.ratios:
+            lines += _line(ratio.name, ratio.cells()[1:], room, _WORDS_WIDTH if ratio.value is None else RATIO_WIDTHS)
         lines.append("=" * WIDTH)
         for note in self.notes:
             lines += textwrap.wrap(visible(note), WIDTH)
         return "\n".join(lines)
 
-    def _text_of_ratios(self) -> list[str]:
-        room = WIDTH - sum(WIDTHS)
-        lines = [_line("", self.ratio_columns, RATIO_WIDTHS)]
-        for row in self.ratios:
-            name, *cells = map(visible, row.cells())
-            if len(name) >= room:
-                lines += textwrap.wrap(name, WIDTH)
-                name = ""
-            lines.append(f"{name:<{room}}  {HIDDEN_WORDS}" if row.value is None else _line(name, cells, RATIO_WIDTHS))
-        return lines
+    def _widths(self) -> tuple[int, ...]:
+        """Return the widths of the columns of numbers: no wider than the numbers where names need the room."""
+        if all(len(visible(row.name)) < WIDTH - sum(WIDTHS) for row in self.rows):
+            return WIDTHS
+        cells = (self.columns, *(row.cells()[1:] for row in self.rows if not row.hidden))
+        needed = (1 + max(map(len, column)) for column in zip(*cells, strict=True))
+        return tuple(min(pair) for pair in zip(needed, WIDTHS, strict=True))
 
     def as_html(self) -> str:
         """Return a part of an HTML page, such as a notebook shows, readable on a phone as well."""
@@ -188,7 +185,15 @@ def summarise(
     facts = [*report.described, *_facts_of_the_fit(report, inference)]
     if inference is None or inference.why_not(target):
         rows = tuple(
-            CoefficientRow(c.name, c.value, None, c.noise_stddev, None, None, None, None) for c in report.coefficients
+            CoefficientRow(
+                c.name,
+                c.value,
+                None,
+                c.noise_stddev,
+                *(None,) * 4,
+                hidden=bool(report.hidden_ranges) and c.noise_stddev is None,
+            )
+            for c in report.coefficients
         )
         notes: tuple[str, ...] = (
             *_no_intervals(report, inference, target),
@@ -198,12 +203,12 @@ def summarise(
         rows = coefficient_rows(inference, alpha, target)
         ratios = ratio_rows(rows, inference) if words.ratio else ()
         empty = [f"No interval of {reason}." for reason in inference.why_empty(target)]
-        empty += on_powers(inference.names, inference.why_empty(target))
         count = sum(row.p_value is not None for row in rows)
         paid = report.bounds_origin == "paid"
         notes = (
             *((CUT_AT_FOUND_BOUNDS,) if paid else ()),
             *empty,
+            *why_hidden(inference, alpha),
             _COLUMNS,
             *((_RATIOS.format(words.ratio),) if words.ratio else ()),
             _intervals_are_for(inference, target, words),
@@ -223,12 +228,12 @@ def _no_intervals(report: PrivacyReport, inference: Inference | None, target: Ta
     if inference is None:
         return report.estimate_notes if report.constraints else (_NOT_ASKED,)
     why = inference.why_not(target)
-    return f"No intervals: {'; '.join(why)}.", *on_powers(inference.names, why)
+    return (f"No intervals: {'; '.join(why)}.",)
 
 
 def _facts_of_the_fit(report: PrivacyReport, inference: Inference | None) -> list[tuple[str, str]]:
     """Return public facts, and how many rows are in use."""
-    used = ""
+    used = report.used_in_words if inference is None else ""
     if inference is not None and inference.n_rows is not None:  # else the number in use is all that is known
         used = _used(inference)
     rows = "single rows" if report.unit is None else f"all rows of one {report.unit} together, of which at most "
@@ -253,8 +258,7 @@ def _used(inference: Inference) -> str:
     """Say how many rows are in use, with the noise of this number."""
     if not inference.rows_noise:
         return ", all of which are used"
-    noise = f"a count with noise of standard deviation {inference.rows_noise:,.0f}"
-    return f", of which about {inference.rows_told:,.0f} are used ({noise})"
+    return in_use(inference.rows_told, inference.rows_noise)
 
 
 def _statistics(inference: Inference, alpha: float, target: Target, words: Words) -> list[tuple[str, str]]:
@@ -311,8 +315,8 @@ def _intervals_are_for(inference: Inference, target: Target, words: Words) -> st
         return _FOR_DATA.format(words.fit)
     when = _IF[inference.cov_type].format(words.classical)
     return (
-        f"Intervals of coefficients are for the population that the rows are a sample of, {when}. They hold privacy "
-        "noise and sampling noise."
+        f"Intervals of coefficients are for the population that the rows are a sample of, {when}. They include "
+        "privacy noise and sampling noise."
     )
 
 
@@ -323,7 +327,9 @@ def _fact(found: tuple[float, float, float] | None, alpha: float) -> str:
     return f"{value:.4g}, {100.0 * (1.0 - alpha):.4g}% interval [{low:.4g}, {high:.4g}]"
 
 
-def _line(name: str, cells: Sequence[str], widths: Sequence[int] = WIDTHS) -> str:
-    """Return a name and numbers under their headings."""
-    numbers = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-    return f"{name:<{WIDTH - sum(WIDTHS)}}{numbers}".rstrip()
+def _line(name: str, cells: Sequence[str], room: int, widths: Sequence[int]) -> list[str]:
+    """Return a name and numbers under their headings, or words; a long name, which may not be cut, above them."""
+    name = visible(name)
+    above = textwrap.wrap(name, WIDTH) if len(name) >= room else []
+    shown = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+    return [*above, f"{'' if above else name:<{room}}{shown}".rstrip()]

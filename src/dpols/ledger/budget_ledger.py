@@ -15,17 +15,14 @@ from typing import Any
 
 from ..errors import BudgetExceeded, LedgerError, ParameterError
 from ..privacy import (
-    FailureAllowance,
     GaussianRelease,
     Neighbours,
-    OpaqueRelease,
     PrivacyBudget,
     Release,
-    epsilon_of,
-    log_delta_of,
 )
-from ..privacy.filter import Caps, Charge, black_box_charge, filter_charge
+from ..privacy.filter import Caps
 from .about import NOTHING, About, why_another
+from .charging import charge_under, gaussian_left, worst_of
 from .records import Entry, Groups, State, Status, charged, created, ended, entry_of, raised, state_of
 from .refusals import no_reservation, of_another_relation, of_another_table, over_the_cap
 from .store import Row, Store
@@ -45,14 +42,14 @@ class BudgetLedger:
     epsilon, delta : float, optional
         What all releases together may cost. For an existing ledger they may be left out, and must agree if given.
     neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
-        Which two data sets the ledger's guarantee makes hard to tell apart.
+        Which two data sets the ledger's guarantee makes hard to distinguish.
     failure_share : float, default=0.5
         Share of delta for what is not Gaussian: tails of sketches, eigenvalue bounds that fail, deltas of black
-        boxes. With 0 only Gaussian releases can be charged, and nothing is lost against one of them.
+        boxes. With 0 only Gaussian releases can be charged, and they get all of delta.
     black_boxes : (epsilon, delta), optional
         Part of the budget that is set apart for black boxes, which are all that is known of methods that plan in
         stages and of other tools. Their epsilons and deltas are added up; without such a part they are charged like
-        Gaussian releases that tell as much, which is cheap for many small ones and dear for a few large ones.
+        Gaussian releases that reveal as much, which is cheap for many small ones and expensive for a few large ones.
     data : str, optional
         What the data set is called. A ledger that is opened under another name is refused.
 
@@ -183,14 +180,14 @@ class BudgetLedger:
         fixed: Groups = tuple(tuple(group) for group in groups)
         if not isinstance(what, str):
             raise ParameterError(f"what={what!r} must be a text that says what is released.")
-        _charge_under(self.state(), fixed)  # the slow part, remembered, so that others wait for the file but shortly
+        charge_under(self.state(), fixed)  # the slow part, remembered, so that others wait for the file but shortly
 
         def content(rows: list[Row]) -> Any:
             state = state_of(rows)
             why = None if self._same_data else why_another(about, (entry.about for entry in state.counted))
             if why is not None:
                 raise LedgerError(of_another_table(self.path, why))
-            charge, whole = _charge_under(state, fixed)
+            charge, whole = charge_under(state, fixed)
             if not (whole or state.allows(charge)):
                 by_noise = final and all(isinstance(release, GaussianRelease) for release in chain(*fixed))
                 raise BudgetExceeded(over_the_cap(self.path, state, charge, what, by_noise=by_noise))
@@ -220,7 +217,7 @@ class BudgetLedger:
     def affords(self, *releases: Release) -> bool:
         """Return whether releases could be charged now."""
         state = self.state()
-        charge, whole = _charge_under(state, (releases,))
+        charge, whole = charge_under(state, (releases,))
         return whole or state.allows(charge)
 
     def gaussian_left(self, delta: float | None = None) -> float:
@@ -281,7 +278,7 @@ class BudgetLedger:
             if any(len(entry.groups) > 1 for entry in state.counted):
                 raise LedgerError("a row entered one of several groups of releases; export the cap instead.")
             return loss_distribution([r for entry in state.counted for r in entry.releases], interval=interval)
-        return loss_distribution(_worst(state), interval=interval)
+        return loss_distribution(worst_of(state), interval=interval)
 
     def __repr__(self) -> str:
         return f"BudgetLedger({str(self.path)!r})"
@@ -335,42 +332,6 @@ def as_ledger(ledger: Any) -> BudgetLedger | None:
     if isinstance(ledger, str | os.PathLike):
         return BudgetLedger(ledger)
     raise ParameterError(f"ledger={ledger!r} must be a dpols.BudgetLedger, or the path of one.")
-
-
-def gaussian_left(state: State, delta: float | None = None) -> float:
-    """Return the epsilon, at ``delta``, of the largest Gaussian release that a ledger in this state allows."""
-    left = 1.0 - float(state.gaussian)
-    if state.closed or left <= 0.0 or state.caps.multiplier == math.inf:
-        return 0.0
-    largest = GaussianRelease(state.caps.multiplier / math.sqrt(left))
-    return epsilon_of([largest], delta or state.budget.delta, relation=state.neighbours)
-
-
-def _charge_under(state: State, groups: Groups) -> tuple[Charge, bool]:
-    """Return the charge of some releases, and whether they take the whole ledger instead.
-
-    The first entry that counts may: by itself it is as private as the ledger promises, and no other follows.
-    """
-    boxes = black_box_charge(groups)
-    if boxes is not None and state.allows(boxes):
-        return boxes, False
-    charge = filter_charge(groups, state.caps)
-    if state.counted or state.allows(charge):
-        return charge, False
-    budget = state.zero_out_budget
-    if all(log_delta_of(group, budget.epsilon) <= math.log(budget.delta) for group in groups):
-        return Charge(), True
-    return charge, False
-
-
-def _worst(state: State) -> list[Release]:
-    """Return releases that tell as much as all that a ledger can ever release."""
-    if state.closed:
-        return [OpaqueRelease(state.zero_out_budget.epsilon, state.zero_out_budget.delta)]
-    releases: list[Release] = [GaussianRelease(state.caps.multiplier), FailureAllowance(state.caps.leak)]
-    if any(state.caps.black_boxes):
-        releases.append(OpaqueRelease(*state.caps.black_boxes))
-    return releases
 
 
 def _pair(black_boxes: Any) -> tuple[float, float]:

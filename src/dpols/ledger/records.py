@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..errors import LedgerError
 from ..privacy import Neighbours, PrivacyBudget, Release
+from ..privacy.cautions import NOT_PRIVATE
 from ..privacy.filter import Caps, Charge
 from ..privacy.plain import number_from, plain_number, release_from_data, release_to_data
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
@@ -50,6 +51,11 @@ class Entry:
         return tuple(release for group in self.groups for release in group)
 
     @property
+    def why_not_private(self) -> str:
+        """Why the guarantee does not hold for it, as it was charged; nothing where it does."""
+        return self.what.partition(f"{NOT_PRIVATE}: ")[2]
+
+    @property
     def identity(self) -> str:
         """The number and hash of its row, which no other entry has: it was a head of the history."""
         return f"{self.number}:{self.sha256}"
@@ -85,6 +91,11 @@ class State:
     def counted(self) -> tuple[Entry, ...]:
         """The entries that count: all but those that are void."""
         return tuple(entry for entry in self.entries if entry.status != "void")
+
+    @property
+    def not_private(self) -> tuple[Entry, ...]:
+        """The entries that count and are not private, so that the ledger promises nothing of what they released."""
+        return tuple(entry for entry in self.counted if entry.why_not_private)
 
     @property
     def closed(self) -> bool:

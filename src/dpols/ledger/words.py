@@ -5,17 +5,24 @@ from pathlib import Path
 
 from ..pages.parts import Section, Table, notebook_part
 from ..privacy import PrivacyBudget, gaussian_multiplier
-from .budget_ledger import gaussian_left
+from ..privacy.cautions import NOT_PRIVATE
+from .charging import gaussian_left
 from .records import Entry, State
 
 _MOST_COLUMNS = 12  # that are named
 CHARGES = (">row", "time (UTC)", ">takes", "is", "what")
 
 
+def alarm_of(state: State) -> str | None:
+    """Say which entries are not private and why; None where all are."""
+    why = "; ".join(f"row {entry.number}, {entry.why_not_private}" for entry in state.not_private)
+    return f"{NOT_PRIVATE}: {why}. The ledger promises nothing of what they released." if why else None
+
+
 def facts_of(state: State, head: str) -> list[tuple[str, str]]:
     """Return what a ledger promises, what is used of it and what is left."""
     facts = [
-        ("promises", f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"),
+        ("promises", _promises(state)),
         ("data", state.data or ""),
         ("columns", _columns(state)),
         ("neighbours", str(state.neighbours)),
@@ -44,7 +51,7 @@ def in_a_notebook(path: Path, state: State, head: str) -> str:
     charges = tuple(charges_of(state))
     sections = [Section("", (Table(("", ""), facts),))]
     sections += [Section("Charges", (Table(CHARGES, charges),))] if charges else []
-    return notebook_part(f"Ledger {path.name}", sections, share=("used", min(state.used, 1.0)))
+    return notebook_part(f"Ledger {path.name}", sections, alarm=alarm_of(state), share=("used", min(state.used, 1.0)))
 
 
 def to_html(path: Path, state: State, head: str) -> str:
@@ -55,10 +62,19 @@ def to_html(path: Path, state: State, head: str) -> str:
     return render(
         "ledger.html",
         title=f"Ledger {path.name}",
+        alarm=alarm_of(state),
         used=min(state.used, 1.0),
         facts=facts,
         columns=CHARGES,
         charges=charges_of(state),
+    )
+
+
+def _promises(state: State) -> str:
+    apart = ", ".join(str(entry.number) for entry in state.not_private)
+    return (
+        f"epsilon = {state.budget.epsilon:.6g}, delta = {state.budget.delta:.4g} for all together"
+        f"{apart and f', but {NOT_PRIVATE}: row {apart}'}"
     )
 
 

@@ -165,7 +165,7 @@ def plan_accuracy(
     progress : callable, optional
         Called with what is simulated next, cells done, and cells in all.
     d : int
-        Number of features, without the intercept; not needed where ``bounds`` or ``public_table`` tell it.
+        Number of features, without the intercept; not needed where ``bounds`` or ``public_table`` give it.
     delta : float or "1/n^2", default="1/n^2"
         As in a fit.
     bounds : Bounds or FeatureMap, optional
@@ -188,7 +188,7 @@ def plan_accuracy(
         As in a fit.
     max_rows_per_unit : int, default=1
         How many rows of one unit, such as a patient, a fit with ``unit=`` uses at most. Rows of a unit are taken to be
-        alike, which is the least that they can say.
+        alike, the case in which they carry the least information.
     trials, seed : int, default=40 and 0
         Simulated fits for each row, and what determines them.
 

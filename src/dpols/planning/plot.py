@@ -90,7 +90,7 @@ def _draw_intervals(axes: Any, plan: "AccuracyPlan") -> None:
         said = fill(f"no intervals at these epsilons: {why}", 44)
         axes.text(0.5, 0.5, said, ha="center", va="center", color=MUTED, transform=axes.transAxes)
     axes.set_ylabel("width, in standard deviations of target per standard deviation of feature")
-    axes.set_title("95% intervals of slopes, in fits that pay for them")
+    axes.set_title("95% intervals of slopes, with inference=True")
 
 
 def _draw(axes: Any, plan: "AccuracyPlan", name: str) -> None:

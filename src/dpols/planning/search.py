@@ -69,7 +69,7 @@ def required_epsilon(
     halve.
 
     >>> required_epsilon(n=100_000, d=2, wanted_r_squared=0.9, r_squared=0.5).reason
-    'no epsilon is enough: even without privacy R^2 is 0.500 by what is assumed; lower what is wanted.'
+    'no epsilon is enough: even without privacy R^2 is 0.500 under these assumptions; ask for less.'
     """
     question = Question.of(**assumed)
     goal = Goal.of(wanted_r_squared, interval_width, interval_share)
@@ -78,7 +78,7 @@ def required_epsilon(
     least = nonprivate_r_squared(samples[0])
     if goal.r_squared is not None and least < goal.r_squared:
         few = 1.0 - samples[0].residual_share >= goal.r_squared
-        because = "on so few rows; use more rows" if few else "by what is assumed; lower what is wanted"
+        because = "on so few rows; use more rows" if few else "under these assumptions; ask for less"
         reason = f"no epsilon is enough: even without privacy R^2 is {least:.3f} {because}."
         return Answer("epsilon", None, goal.text, reason, None, (), question.assumed)
 
@@ -111,8 +111,8 @@ def required_rows(
     most = question.table.r_squared
     if goal.r_squared is not None and most <= goal.r_squared:
         reason = (
-            f"no number of rows is enough: features explain R^2 = {most:.3f} at most by what is assumed; lower what is "
-            "wanted."
+            f"no number of rows is enough: features explain R^2 = {most:.3f} at most under these assumptions; "
+            "ask for less."
         )
         return Answer("n", None, goal.text, reason, None, (), question.assumed)
 

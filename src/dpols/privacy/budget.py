@@ -12,7 +12,7 @@ _SMALLEST_STEP = 1e-303  # of delta; plans divide what they get by up to a few t
 
 
 class Neighbours(StrEnum):
-    """Which two data sets must be hard to tell apart."""
+    """Which two data sets must be hard to distinguish."""
 
     ZERO_OUT = "zero-out"
     """One row is replaced by the zero row, or the zero row by any row; the number of rows is public."""

@@ -1,8 +1,9 @@
-"""What a budget that promises little means, for people who read reports and not proofs."""
+"""What a budget that promises little, or nothing, means, for people who read reports and not proofs."""
 
 from .attacker import success_under
 from .budget import PrivacyBudget
 
+NOT_PRIVATE = "NOT PRIVATE"  # of a fit, a sketch or a search whose guarantee does not hold
 _LARGE_EPSILON = 10.0
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..errors import BudgetExceeded, ParameterError
+from ..estimators import PrivateRegression
 from ..fitting import Request, prepare
 from ..privacy import Neighbours, PrivacyBudget, Release, log_delta_of
-from ..private_regression import PrivateRegression
 from ..randomness import Witness
 from .scores import sources_of
 

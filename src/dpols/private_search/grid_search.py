@@ -8,11 +8,10 @@ are all that tells of it; if it is in the second, the scores are. So each part m
 of each is calibrated jointly, since every plan is made before the first release (`docs/ledger.md`).
 """
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
@@ -26,42 +25,26 @@ from ..data.bounds import checked_positive, read_from_data
 from ..data.memory import real_numbers
 from ..data.opening import one_column
 from ..data.weights import checked_max_weight, weights_of
-from ..errors import BoundsError, BudgetExceeded, DataError, ParameterError
+from ..errors import BoundsError, DataError, ParameterError
+from ..estimators import SCORE_IS_EXACT, PrivateRegression
+from ..estimators.labels import label_cells
 from ..families import FamilyName
-from ..fitting.surroundings import voids, warn_around_a_fit, warn_user
-from ..labels import label_cells
+from ..fitting.surroundings import warn_around_a_fit, warn_user
 from ..ledger import BudgetLedger, Entry, as_ledger
 from ..ledger.holding import held
 from ..mechanisms import Channel
-from ..privacy import GaussianRelease, Neighbours, PrivacyBudget, Release, epsilon_of, gaussian_multiplier
+from ..privacy import GaussianRelease, Neighbours, PrivacyBudget, gaussian_multiplier
 from ..privacy.budget import budget_for
 from ..privacy.checks import one_of
-from ..private_regression import SCORE_IS_EXACT, PrivateRegression
 from ..randomness import Witness, streams
-from ..report.alarm import Alarmed, not_private_in_short
+from ..report.alarm import not_private_in_short
 from .candidates import Part, calibrated, fit_as_planned, made, request_of
 from .scores import Measure, check_rows, in_scoring_part, scores_of, sources_of
+from .search import Search, results_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _LARGEST_DEVIANCE = 10.0  # of a row, unless it is given
-
-
-@dataclass(frozen=True)
-class SearchReport(Alarmed):
-    """What a search asked, spent and released. A row of the data enters fits or scores, never both."""
-
-    asked: PrivacyBudget
-    relation: str
-    spent_epsilon: float  # the larger of what fits and scores spent
-    seeded: bool
-    n_fitting: int | None  # rows for fitting and for scoring; None where their number is not public
-    n_scoring: int | None
-    candidate_budget: PrivacyBudget  # of each fit, under zero-out neighbours
-    fits: tuple[Release, ...]
-    scores: tuple[Release, ...]
-    bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
-    void: tuple[str, ...] = ()  # what around the search voids the guarantee, as far as it was seen
 
 
 class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -81,7 +64,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     delta : float or str
         Probability with which the loss may be larger, or a rule of the number of rows such as ``"1/n^2"``. Required.
     neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
-        Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
+        Which two data sets the guarantee makes hard to distinguish: a row becomes zeros, becomes any other row, or is
         added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     scoring_share : float, default=0.2
         Share of the rows that scores are computed from; candidates are fitted on the others.
@@ -100,7 +83,7 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     best_estimator_ : estimator
-        The candidate with the least noisy score. Its own report is of its fit alone; what the search cost is in
+        The candidate with the smallest noisy score. Its own report is of its fit alone; what the search cost is in
         ``search_report_``.
     best_params_ : dict
         Its parameters.
@@ -164,12 +147,47 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ``sample_weight`` are the weights of rows, as many numbers, too; fits and scores are weighted by them. The
         estimator's ``max_weight`` must be declared.
         """
-        ledger, relation = as_ledger(self.ledger), one_of("neighbours", self.neighbours, Neighbours)
+        ledger, search = as_ledger(self.ledger), self._prepared(X, y, sample_weight)
+        warn_around_a_fit(search.void, ledger=ledger is not None)
+        in_short = not_private_in_short(seeded=search.seeded, bounds_origin=search.origin, void=search.void)
+        witness = Witness()
+        with held(
+            ledger,
+            [search.fits, (GaussianRelease(search.multiplier),)],
+            what=f"search of {len(search.grid)} candidates at {search.budget}, {search.relation}{in_short}",
+            relation=search.relation,
+            released=lambda: witness.released,
+        ) as hold:
+            # Before the fits, after which it would be too late.
+            check_rows(search.everything, search.candidates[0].bad_rows)
+            for candidate, plan, seed in zip(search.candidates, search.plans, search.seeds, strict=True):
+                fit_as_planned(candidate.set_params(random_state=seed), search.fitting, plan, witness)
+            errors = scores_of(
+                search.candidates, *search.held_out[:2], search.measure, search.held_out[2], search.max_weight
+            )
+            channel = Channel(witness.watch(search.bits))
+            noisy = channel.gaussian(errors, multiplier=search.multiplier)[0]
+            report = search.report(channel.releases)
+        stddev = float(errors.step) * errors.sensitivity * search.multiplier
+        self.results_ = results_of(search, noisy, stddev, self.scoring_share)
+        self.best_index_ = int(np.argmin(noisy[: len(search.grid)]))
+        self.best_estimator_ = search.candidates[self.best_index_]
+        self.best_params_ = search.grid[self.best_index_]
+        if report.bounds_origin == "data":  # of any candidate, as the choice among them then tells of the data
+            its = self.best_estimator_.privacy_report_
+            self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
+        self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
+        self.ledger_entry_: Entry | None = hold.entry
+        return self
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Search:
+        """Check what is asked, divide the rows, and plan every release."""
+        relation = one_of("neighbours", self.neighbours, Neighbours)
         grid = list(ParameterGrid(self.param_grid))
         candidates = made(self.estimator, grid, relation)
         target = _targets(y) if candidates[0].family != "binomial" else _labels(y)
-        n_rows = len(target) if relation.rows_are_public else None
-        budget, measure = self._budget(n_rows), self._measure(candidates[0].family)
+        budget = self._budget(len(target) if relation.rows_are_public else None)
+        measure = self._measure(candidates[0].family)
         largest = checked_max_weight(sample_weight, candidates[0].max_weight)
         weights = _weights(X, sample_weight)
         everything = sources_of(candidates, X, target, weights)  # refuses here what is refused of either part
@@ -181,46 +199,24 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         )
         zero_out = budget.for_zero_out(relation)
         share, plans = calibrated(candidates, fitting, zero_out, relation)
-        fits = tuple(release for plan in plans for release in plan)
-        multiplier = gaussian_multiplier(zero_out)
-
-        seeds = [int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid)
-        witness = Witness()
-        origin, around = self._origin(candidates, fitting, largest), voids()
-        warn_around_a_fit(around, ledger=ledger is not None)
-        in_short = not_private_in_short(seeded=bits[0].seeded, bounds_origin=origin, void=around)
-        what = f"search of {len(grid)} candidates at {budget}, {relation}{in_short}"
-        with held(
-            ledger,
-            [fits, (GaussianRelease(multiplier),)],
-            what=what,
+        return Search(
+            grid=grid,
+            candidates=candidates,
             relation=relation,
-            released=lambda: witness.released,
-        ) as hold:
-            check_rows(everything, candidates[0].bad_rows)  # before the fits, after which it would be too late
-            for candidate, plan, seed in zip(candidates, plans, seeds, strict=True):
-                fit_as_planned(candidate.set_params(random_state=seed), fitting, plan, witness)
-            errors = scores_of(candidates, *held_out[:2], measure, held_out[2], largest)
-            channel = Channel(witness.watch(bits))
-            noisy = channel.gaussian(errors, multiplier=multiplier)[0]
-            parts = (fits, channel.releases)
-            report = SearchReport(
-                asked=budget,
-                relation=str(relation),
-                spent_epsilon=max(epsilon_of(part, budget.delta, relation=relation) for part in parts),
-                seeded=bits[0].seeded,
-                n_fitting=None if n_rows is None else int((~scoring).sum()),
-                n_scoring=None if n_rows is None else int(scoring.sum()),
-                candidate_budget=share,
-                fits=fits,
-                scores=channel.releases,
-                bounds_origin=origin,
-                void=around,
-            )
-            _check_spent(report)
-        self._keep(grid, candidates, noisy, float(errors.step) * errors.sensitivity * multiplier, measure, report)
-        self.ledger_entry_: Entry | None = hold.entry
-        return self
+            budget=budget,
+            measure=measure,
+            max_weight=largest,
+            everything=everything,
+            fitting=fitting,
+            held_out=held_out,
+            bits=bits,
+            share=share,
+            plans=plans,
+            seeds=[int(word) for word in bits[0].words(len(grid))] if bits[0].seeded else [None] * len(grid),
+            multiplier=gaussian_multiplier(zero_out),
+            origin=self._origin(candidates, fitting, largest),
+            void=self.estimator._void_around(),
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the best candidate's score, such as R^2. It is not private: it is computed without noise or charge."""
@@ -240,47 +236,6 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """Return the best candidate's probabilities of no and of yes."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
-
-    def _keep(
-        self,
-        grid: list[dict[str, Any]],
-        candidates: list[PrivateRegression],
-        noisy: Array,
-        stddev: float,
-        measure: Measure,
-        report: SearchReport,
-    ) -> None:
-        scale, scores = measure.unit, noisy[: len(grid)]
-        mass = self._n_scoring(candidates, report)
-        if len(noisy) > len(grid):  # where rows have weights, half of their sum over the largest was released, too
-            mass = _Mass(max(2.0 * float(noisy[-1]), 2.0 * stddev), 2.0 * stddev)
-        self.results_ = [
-            {
-                "params": params,
-                measure.name: float(scale * (value / mass.value + 0.5)),
-                "noise": scale * math.hypot(stddev, float(value) / mass.value * mass.stddev) / mass.value,
-            }
-            for params, value in zip(grid, scores, strict=True)
-        ]
-        self.best_index_ = int(np.argmin(scores))
-        self.best_estimator_, self.best_params_ = candidates[self.best_index_], grid[self.best_index_]
-        if report.bounds_origin == "data":  # of any candidate, as the choice among them then tells of the data
-            its = self.best_estimator_.privacy_report_
-            self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
-        self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
-
-    def _n_scoring(self, candidates: list[PrivateRegression], report: SearchReport) -> "_Mass":
-        """Return the number of rows for scoring: public, or as follows from what the fits counted of the others."""
-        if report.n_scoring is not None:
-            return _Mass(float(report.n_scoring), 0.0)
-        reports = [fit.privacy_report_ for fit in candidates if fit.privacy_report_.n_rows is not None]
-        if not reports:
-            return _Mass(math.nan, math.nan)
-        odds = self.scoring_share / (1.0 - self.scoring_share)
-        value = max(odds * float(np.mean([its.n_rows for its in reports])), 1.0)
-        counting = odds * math.hypot(*(its.n_rows_noise or 0.0 for its in reports)) / len(reports)
-        # Coins decide which rows are for scoring, so that their share is not quite the one asked for.
-        return _Mass(value, math.hypot(counting, math.sqrt(value / (1.0 - self.scoring_share))))
 
     def _origin(self, candidates: list[PrivateRegression], part: Part, largest: float | None) -> str:
         """Return where the numbers come from that are taken as public, with the largest weight."""
@@ -335,22 +290,6 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if not (-1e100 < low < high < 1e100):
             raise BoundsError(f"target_range={given!r} must be finite and rising.")
         return low, high
-
-
-class _Mass(NamedTuple):
-    """The number of rows for scoring, or the sum of their weights over the largest, and the size of its error."""
-
-    value: float
-    stddev: float
-
-
-def _check_spent(report: SearchReport) -> None:
-    asked, spent = report.asked.epsilon, report.spent_epsilon
-    if not spent <= asked * (1.0 + 1e-9):
-        raise BudgetExceeded(
-            f"the search cost epsilon={spent:.6g}, more than the {asked:.6g} asked for; nothing is returned. Please "
-            "report this as a bug of dpols."
-        )
 
 
 def _weights(X: Any, sample_weight: Any) -> Array | None:

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import clone
 
 from ..data import RowSource
-from ..data.rows import BadRows, check_total, finite_rows
+from ..data.bounding import finite_rows
+from ..data.rows import BadRows, check_total
 from ..data.weights import apart
 from ..errors import DataError, ParameterError
+from ..estimators import PrivateRegression
 from ..families import FAMILIES, FamilyName, predictor_range
-from ..private_regression import PrivateRegression
 from ..randomness import Bits
 from ..statistics import Statistic
 

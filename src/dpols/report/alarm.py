@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-NOT_PRIVATE = "NOT PRIVATE"
+from ..privacy.cautions import NOT_PRIVATE
+
+LABELS_WERE_FOUND = "the labels of the target were found in the data, and one row may have decided which they are."
 
 
 def alarm_of(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str | None:
@@ -11,7 +13,9 @@ def alarm_of(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> s
     if seeded:
         reasons.append("random_state was given, so anyone who knows the seed can remove the noise.")
     if bounds_origin == "data":
-        reasons.append("the bounds were read from the data (unsafe_from_data=True), which they tell about.")
+        reasons.append(
+            "the bounds were read from the data (unsafe_from_data=True), and reveal its smallest and largest values."
+        )
     reasons += void
     return f"{NOT_PRIVATE}: {' Also, '.join(reasons)}" if reasons else None
 
@@ -19,7 +23,8 @@ def alarm_of(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> s
 def not_private_in_short(*, seeded: bool, bounds_origin: str, void: Sequence[str] = ()) -> str:
     """Return what a ledger adds to a charge that it cannot vouch for; nothing where the guarantee holds."""
     reasons = ["a seed"] * seeded + ["bounds read from the data"] * (bounds_origin == "data")
-    reasons += ["a step before it that learns from the rows"] * bool(void)
+    reasons += ["labels found in the data"] * (LABELS_WERE_FOUND in void)
+    reasons += ["a step before it that learns from the rows"] * any(reason != LABELS_WERE_FOUND for reason in void)
     return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
 
 
@@ -32,7 +37,7 @@ class Alarmed:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds: without a seed, bounds read from the data, or a step that learns before it."""
+        """Whether the guarantee holds: no seed, no bounds or labels of the data, and no step before it that learns."""
         return self.alarm is None
 
     @property

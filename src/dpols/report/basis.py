@@ -8,6 +8,7 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 from ..privacy import PrivacyBudget, Release
+from ..privacy.cautions import NOT_PRIVATE
 from .alarm import Alarmed
 from .release_line import ReleaseLine
 from .text import Fact, TextSection, aligned, as_text, bullets
@@ -28,8 +29,12 @@ ORIGINS = {
     "paid": "Bounds that this fit paid for, private quantiles",
     "data": "Bounds READ FROM THE DATA",
 }
+BAD_ROWS = {
+    "raise": "a row with an empty cell stops the fit",
+    "zero": "rows with an empty cell are left out",
+}
 ARITHMETIC = {
-    "exact": "exact: the guarantee holds of the program as executed, rounding included",
+    "exact": "exact: the guarantee holds for the program as executed, rounding included",
     "float": "float: differentially private in the real-number model; floating-point effects are not covered",
 }
 ACCOUNTING = {
@@ -38,9 +43,9 @@ ACCOUNTING = {
 }
 
 
-def digest_of(report: dict[str, Any]) -> str:
-    """Return the hash of a report as plain data."""
-    return hashlib.sha256(json.dumps(report, sort_keys=True).encode()).hexdigest()
+def digest_of(data: dict[str, Any]) -> str:
+    """Return the hash of a report, or of another part of a model file, as plain data."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 class Report(Alarmed, ABC):
@@ -90,6 +95,13 @@ class Report(Alarmed, ABC):
             f"{self.relation} of whole units: all rows of one {self.unit} are {UNIT_RELATIONS[self.relation]}, and at "
             f"most {self.rows_per_unit} rows of a unit are used"
         )
+
+    @property
+    def guarantee(self) -> str:
+        """Whether the result is private, how strongly, and what is protected."""
+        whom = "single rows" if self.unit is None else f"all rows of one {self.unit} together"
+        strength = f"epsilon {self.asked.epsilon:.6g}, delta {self.asked.delta:.4g}, protects {whom}"
+        return f"private: {strength}" if self.private else f"{NOT_PRIVATE}, though planned as {strength}"
 
     @property
     def protects(self) -> str:

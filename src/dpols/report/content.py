@@ -24,6 +24,11 @@ def title_of(report: Any) -> str:
     return TITLE if report.target_name is None else f"{TITLE}: {report.target_name}"
 
 
+def guarantee(report: Any) -> tuple[str, ...]:
+    """Return in a line that a fit is private, how strongly and for whom; nothing where an alarm says that it is not."""
+    return () if report.alarm is not None else (f"{report.guarantee[:1].upper()}{report.guarantee[1:]}.",)
+
+
 def verdict(report: Any) -> str:
     """Return in a sentence whether the fit is of use."""
     return f"{report.verdict[:1].upper()}{report.verdict[1:]}: {report.verdict_reason}"
@@ -41,7 +46,7 @@ def summary(report: Any) -> str:
 def in_a_notebook(report: Any) -> str:
     """Return the report as a part of a page, in which what came out stands first."""
     first = [
-        Section("", (verdict(report), summary(report))),
+        Section("", (*guarantee(report), verdict(report), summary(report))),
         *_outline(report),
         Section("What came out", outcome_parts(report)),
     ]
@@ -51,7 +56,7 @@ def in_a_notebook(report: Any) -> str:
 
 
 def _outline(report: Any) -> list[Section]:
-    return [Section("What was fitted", (Table(("", ""), _fitted(report)),))] if report.described else []
+    return [Section("What was fitted", (Table(("", ""), _fitted(report)),))]
 
 
 def sections(report: Any) -> tuple[Section, ...]:
@@ -71,10 +76,11 @@ def sections(report: Any) -> tuple[Section, ...]:
 
 
 def _fitted(report: Any) -> tuple[tuple[str, str], ...]:
-    rows = ("rows", f"{report.row_count}, {report.n_features} coefficients")
+    rows = ("rows", f"{report.row_count}{report.used_in_words}, {report.n_features} coefficients")
+    empty = ("empty cells", report.empty_cells)
     model = () if report.formula is not None or report.target_name is None else (("model", _model(report)),)
     facts = ((_IN_WORDS.get(name, f"{name[:1].lower()}{name[1:]}"), fact) for name, fact in report.described)
-    return (*facts, *model, rows)
+    return (*facts, *model, rows, empty)
 
 
 def _model(report: Any) -> str:
@@ -250,9 +256,14 @@ def _assumptions(report: Any) -> tuple[Part, ...]:
 
 def _checks(report: Any) -> tuple[Part, ...]:
     words = (
-        "The report as JSON (report.to_json(), or dpols fit --json) lists every release with its parameters. This "
-        "computes anew what they cost, without the data:"
+        "The page as HTML (report.to_html(), or dpols fit --report report.html) and the report as JSON "
+        "(report.to_json(), or dpols fit --json) hold every release with its parameters. Either of these computes anew "
+        "what they cost, without the data; the first also compares every word of the page with them:"
     )
     versions = ", ".join(f"{name} {version}" for name, version in report.versions)
     ledger = "" if report.ledger_entry is None else " --ledger FILE"
-    return words, Code((f"dpols verify report.json{ledger}",)), f"The fit ran with {versions}."
+    return (
+        words,
+        Code(tuple(f"dpols verify report.{kind}{ledger}" for kind in ("html", "json"))),
+        f"The fit ran with {versions}.",
+    )

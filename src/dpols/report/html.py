@@ -5,7 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..pages import render
-from .content import sections, summary, title_of, verdict
+from .content import guarantee, sections, summary, title_of, verdict
 
 
 def to_html(report: Any) -> str:
@@ -15,7 +15,7 @@ def to_html(report: Any) -> str:
         "report.html",
         report=report,
         title=title_of(report),
-        verdict=verdict(report),
+        first=(*guarantee(report), verdict(report)),
         summary=summary(report),
         sections=sections(report),
         data=Markup(data),

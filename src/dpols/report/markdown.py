@@ -5,14 +5,14 @@ from typing import Any
 
 from ..pages.parts import Bars, Bullets, Chances, Code, Scatter, Shares, Table
 from ..seen_text import visible
-from .content import sections, summary, title_of, verdict
+from .content import guarantee, sections, summary, title_of, verdict
 
 
 def to_markdown(report: Any) -> str:
     """Return a report as Markdown with tables."""
-    warning = report.alarm
-    warnings = (*([warning] if warning else []), *report.cautions)
-    blocks = [f"# {_escaped(title_of(report))}", *(f"**{_escaped(text)}**" for text in (*warnings, verdict(report)))]
+    warnings = (*([report.alarm] if report.alarm else []), *report.cautions)
+    first = (*warnings, *guarantee(report), verdict(report))
+    blocks = [f"# {_escaped(title_of(report))}", *(f"**{_escaped(text)}**" for text in first)]
     blocks.append(_escaped(summary(report)))
     for section in sections(report):
         parts = [

@@ -1,6 +1,7 @@
 """What came out of a fit: its coefficients, their noise and intervals, and whether it beats a constant."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # What the standard deviations in a report are of, and what they are not.
@@ -65,6 +66,19 @@ class EstimateLine:
         return f"{self.value:.6g}", stderr, f"[{self.lower:.6g}, {self.upper:.6g}]" if known else "none"
 
 
+def no_range_of(names: Sequence[str]) -> str:
+    """Say of which columns a fit that pays for its bounds found none."""
+    return (
+        f"no range was found for {', '.join(map(repr, names))} within the noise, and the fit says next to nothing of "
+        "them: give bounds or outer limits that are public, use more rows, a larger epsilon or a larger share"
+    )
+
+
+def in_use(rows: float, noise: float) -> str:
+    """Say how many rows of a public number are in use, by a released count, after that number."""
+    return f", of which about {rows:,.0f} are used (a count with noise of standard deviation {noise:,.0f})"
+
+
 def verdict_on_constant(what: str = "a constant") -> tuple[str, str]:
     """Say that a fit predicts the same for all rows."""
     return (
@@ -90,7 +104,7 @@ def verdict_of(
             "noise swamps the signal: use more rows, a larger epsilon, tighter bounds or fewer features.",
         )
     return (
-        f"cannot tell from predicting {against}",
-        f"the gain is less than {_CERTAIN:g} standard deviations of the noise: use more rows, a larger epsilon, "
-        "tighter bounds or fewer features.",
+        f"perhaps no better than predicting {against}",
+        f"the estimated gain is less than {_CERTAIN:g} standard deviations of the noise: use more rows, a larger "
+        "epsilon, tighter bounds or fewer features.",
     )

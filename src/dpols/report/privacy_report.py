@@ -12,10 +12,10 @@ from ..errors import ModelFileError
 from ..privacy import PrivacyBudget
 from ..privacy.cautions import cautions_on
 from ..storage.plain_data import finite_number, mapping, read_fields, text, tuple_of
-from .basis import ACCOUNTING, ARITHMETIC, ORIGINS, RELATIONS, Report
+from .basis import ACCOUNTING, ARITHMETIC, BAD_ROWS, ORIGINS, RELATIONS, Report
 from .calibration import CalibrationBin
 from .markdown import to_markdown
-from .outcome import ASK_FOR_INTERVALS, CONSTRAINED_NOISE, NOISE_MEANING, Coefficient, EstimateLine
+from .outcome import ASK_FOR_INTERVALS, CONSTRAINED_NOISE, NOISE_MEANING, Coefficient, EstimateLine, in_use, no_range_of
 from .release_line import ReleaseLine, line_from_dict
 from .residuals import ResidualBin, SizeBin
 from .text import aligned, bullets
@@ -34,7 +34,7 @@ class PrivacyReport(Report):
     relation: str
     asked: PrivacyBudget
     spent_epsilon: float
-    certified_delta: float | None  # proved in ball arithmetic, in exact mode
+    certified_delta: float | None  # proved in interval arithmetic, in exact arithmetic only
     n_rows: int | None  # public, or as it was released with noise, or None where it was not released
     n_features: int
     lines: tuple[ReleaseLine, ...]
@@ -54,11 +54,16 @@ class PrivacyReport(Report):
     unit: str | None = None  # what the rows belong to; None where each row is a unit of its own
     rows_per_unit: int = 1  # how many rows of a unit are used at most
     n_rows_noise: float | None = None  # standard deviation of the noise in the number of rows; None where it is public
+    rows_used: int | None = None  # rows in use: all where that is public, or as released; None where it was not
+    rows_used_noise: float | None = None  # likewise, in the number of rows in use
+    bad_rows: str = "raise"  # what became of rows with an empty cell that nothing was declared for
     bounds_origin: str = "declared"
+    hidden_ranges: tuple[str, ...] = ()  # columns of which bounds were paid for and the noise hid the range
     void: tuple[str, ...] = ()  # what around the fit voids the guarantee, as far as it was seen
     advice: tuple[str, ...] = ()  # on the bounds, from public and released numbers
     estimates: tuple[EstimateLine, ...] = ()  # where intervals were paid for and can be given
     estimate_notes: tuple[str, ...] = ()  # what the intervals are for, or why there are none
+    inference_hash: str | None = None  # of what a model file holds of its intervals, and its summary is computed from
     residual_bins: tuple[ResidualBin, ...] = ()  # where they were paid for
     residual_sizes: tuple[SizeBin, ...] = ()  # from counts that intervals need in any case
     calibration: tuple[CalibrationBin, ...] = ()  # where it was paid for
@@ -78,13 +83,19 @@ class PrivacyReport(Report):
         """What was proved of the recorded releases, rounding included."""
         if self.certified_delta is None:
             return "not certified"
-        return f"at epsilon = {self.asked.epsilon:.6g}, delta <= {self.certified_delta:.6g}, proved in ball arithmetic"
+        return (
+            f"at epsilon = {self.asked.epsilon:.6g}, delta <= {self.certified_delta:.6g}, proved in interval arithmetic"
+        )
 
     @property
     def described(self) -> tuple[tuple[str, str], ...]:
-        """What was fitted, as far as it has names: dependent variable, formula, reference levels and date."""
+        """What was fitted, as far as it has names: dependent variable, formula, reference levels and date.
+
+        That no bounds were found for some columns stands before it, since the fit says next to nothing then.
+        """
         levels = ", ".join(f"{level} (of {column})" for column, level in self.reference_levels)
         facts = (
+            ("Bounds", no_range_of(self.hidden_ranges) if self.hidden_ranges else None),
             ("Dep. variable", self._dependent),
             ("Table", self.table_name),
             ("Formula", self.formula),
@@ -115,7 +126,16 @@ class PrivacyReport(Report):
         if self.n_rows is None:
             return "rows whose number is not public"
         number, _, noise = self.row_count.partition(" (")
-        return f"{number} rows{noise and f' ({noise}'}"
+        return f"{number} rows{noise and f' ({noise}'}{self.used_in_words}"
+
+    @property
+    def used_in_words(self) -> str:
+        """How many of a public number of rows are in use, as far as it was released; nothing where all are."""
+        if self.n_rows is None or self.n_rows_noise is not None or (self.rows_used, self.bad_rows) == (None, "raise"):
+            return ""
+        if self.rows_used is None:
+            return ", of which those with an empty cell are left out (how many was not released)"
+        return "" if self.rows_used_noise is None else in_use(self.rows_used, self.rows_used_noise)
 
     @property
     def row_count(self) -> str:
@@ -127,6 +147,12 @@ class PrivacyReport(Report):
         return f"about {self.n_rows:,} (counted with noise of standard deviation {self.n_rows_noise:.3g})"
 
     @property
+    def empty_cells(self) -> str:
+        """What became of rows with an empty cell."""
+        declared = any("; empty cells count as" in words for _, words in self.bounds)
+        return f"{BAD_ROWS[self.bad_rows]}{', unless the bounds say what it counts as' * declared}"
+
+    @property
     def cautions(self) -> tuple[str, ...]:
         """Where the guarantee holds and yet promises little: a large epsilon or delta."""
         return cautions_on(self.asked, self.n_rows)
@@ -136,6 +162,7 @@ class PrivacyReport(Report):
         """What was asked, spent and protected, as pairs of a name and its words."""
         charged = () if self.ledger_entry is None else (("Charged as", f"ledger row {self.ledger_entry}"),)
         return (
+            ("Guarantee", self.guarantee),
             *self.described,
             ("Arithmetic", self.arithmetic_in_words),
             ("Method", f"{self.title} ({self.method}), {self.accounting} accounting"),
@@ -146,6 +173,7 @@ class PrivacyReport(Report):
             ("Protects", self.protects),
             ("Neighbours", self.relation_in_words),
             ("Data", f"{self.rows_in_words}, {self.n_features} coefficients"),
+            ("Empty cells", self.empty_cells),
             *((("Constraints", "; ".join(self.constraints)),) if self.constraints else ()),
         )
 
@@ -243,6 +271,7 @@ _CHECKED: dict[str, Callable[[Any], Any]] = {
     "arithmetic": _one_of(ARITHMETIC, "an arithmetic"),
     "accounting": _one_of(ACCOUNTING, "a way of accounting"),
     "relation": _one_of(RELATIONS, "a neighbouring relation"),
+    "bad_rows": _one_of(BAD_ROWS, "what becomes of rows with an empty cell"),
     "bounds_origin": _one_of(ORIGINS, "where bounds come from"),
     "asked": lambda value: PrivacyBudget(**{name: finite_number(number) for name, number in mapping(value).items()}),
     "lines": tuple_of(line_from_dict),

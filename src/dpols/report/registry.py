@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ParameterError
-from .alarm import NOT_PRIVATE
+from ..privacy.cautions import NOT_PRIVATE
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class SketchReport(Report):
         return notebook_part(_TITLE, [Section("", (Table(("", ""), facts),))], more=more, alarm=self.alarm)
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
-        certified = f"delta <= {self.certified_delta:.10g} at the epsilon asked for, in ball arithmetic"
+        certified = f"delta <= {self.certified_delta:.10g} at the epsilon asked for, in interval arithmetic"
         return (
             ("Arithmetic", self.arithmetic_in_words),
             ("Asked", self.asked_in_words),

@@ -85,9 +85,12 @@ def count_release(budget: PrivacyBudget) -> GaussianRelease:
 
 
 def release_spread(
-    bounds: Bounds, row_map: RowMap, rows: UnboundedRows, release: GaussianRelease, bits: Bits
+    bounds: Bounds, target: Interval, rows: UnboundedRows, release: GaussianRelease, bits: Bits
 ) -> tuple[SpreadCounts, tuple[GaussianRelease, ...]]:
-    """Release how the values lie within and beyond their bounds, and return what was recorded."""
+    """Release how the values lie within and beyond their bounds, and return what was recorded.
+
+    The rows must not be clipped yet; ``target`` is the range of their targets.
+    """
     channel, source = Channel([bits]), rows.source
     by_norm = bounds.features is None
     names: tuple[str, ...] = source.columns or tuple(f"x{i}" for i in range(source.n_features))
@@ -96,12 +99,12 @@ def release_spread(
         names, intervals = (_NORM,), [(0.0, bounds.x_norm)]
     else:
         intervals = bounds.in_order(source.n_features, source.columns)
-    intervals.append(row_map.target)
+    intervals.append(target)
     exact = value_counts(rows, [_edges(pair) for pair in intervals], by_norm=by_norm)
     noisy = channel.gaussian(exact, multiplier=release.multiplier)[0].reshape(len(intervals), _BINS + 2)
     recorded = tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
     stddev = release.multiplier * math.sqrt(len(intervals))
-    n_rows = rows.n_units(list(noisy))
+    n_rows = rows.in_use(list(noisy), stddev)
     return SpreadCounts((*names, "target"), tuple(intervals), noisy, stddev, n_rows), recorded
 
 

@@ -6,19 +6,23 @@ belongs to depends on that row alone, so that their sensitivity holds of the pro
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..data import BoundedRows, RowSource
+from ..data.bounding import finite_rows
 from ..data.bounds import Interval
 from ..data.fixed_point import ONE, FixedPointSpan
-from ..data.rows import Arithmetic, BadRows, check_total, finite_rows
+from ..data.rows import Arithmetic, BadRows, check_total
 from ..data.source import Array
 from ..data.span import Span, count_between, unscaled
 from ..data.weights import apart
 from ..statistics.statistic import Statistic, counted, of_units
+
+_SEEN = 3.0  # standard deviations of noise by which fewer rows are counted than there are
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,16 @@ class UnboundedRows:
 
     def n_units(self, counts: Sequence[Array]) -> float:
         """Return how many units there may be: as public, or else by noisy counts of each column's values."""
-        if self.rows_are_public:
-            return self.source.n_rows / self.rows_per_unit
-        # Every row is in one count of each column; the more counts, the more noise is in their sum.
-        sums, weights = [float(column.sum()) for column in counts], [1.0 / len(column) for column in counts]
-        return max(float(np.average(sums, weights=weights)), 1.0)
+        return self.source.n_rows / self.rows_per_unit if self.rows_are_public else _counted(counts)
+
+    def in_use(self, counts: Sequence[Array], stddev: float) -> float:
+        """Return how many units are in use: all where that is public, or where the noise of counts hides a difference.
+
+        ``stddev`` is the standard deviation of the noise of each count.
+        """
+        public, found = self.n_units(counts), _counted(counts)
+        noise = stddev / math.sqrt(sum(1.0 / len(column) for column in counts))
+        return found if public - found > _SEEN * noise else public
 
 
 @of_units
@@ -64,6 +73,12 @@ def norm_counts(rows: BoundedRows, edges: Array) -> Statistic:
     """
     (counts,) = rows.total(_norm_counts, rows.row_map.n_features, edges)
     return counted(counts, rows.arithmetic)
+
+
+def _counted(counts: Sequence[Array]) -> float:
+    """Return about how many units are counted: each is in one count of each column, and each count has its noise."""
+    sums, weights = [float(column.sum()) for column in counts], [1.0 / len(column) for column in counts]
+    return max(float(np.average(sums, weights=weights)), 1.0)
 
 
 def _value_counts(

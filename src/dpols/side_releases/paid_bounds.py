@@ -36,7 +36,7 @@ from ..randomness import Bits
 from .alongside import release_worth
 from .bounds_advice import ClippedShare
 from .counting import UnboundedRows, norm_counts, value_counts
-from .tails import Counts, finer_edges, left_out, median, upper_end, without_tails
+from .tails import Counts, finer_edges, left_out, median, standing_out, upper_end, without_tails
 
 Limits = Interval | None
 TargetIs = Literal["a number", "a count", "known"]  # a count starts at zero; what is known is not counted
@@ -54,7 +54,7 @@ _SURE = 4.5  # standard deviations of noise by which some count must stand out, 
 
 @dataclass(frozen=True)
 class PaidBounds:
-    """Bounds that are not known: private quantiles of the columns stand for them, and a share of the budget pays.
+    """Bounds that the fit itself finds: private quantiles of the columns, for a share of the budget.
 
     Parameters
     ----------
@@ -145,11 +145,15 @@ class PaidBounds:
 
 
 class ReleasedBounds(NamedTuple):
-    """Private bounds, what was recorded, and what the released counts say of values beyond the bounds."""
+    """Private bounds, what was recorded, and what the released counts say of values beyond the bounds.
+
+    ``hidden`` are the places of the columns whose ranges the noise hid, so that bounds say nothing; the target is last.
+    """
 
     bounds: Bounds
     releases: tuple[GaussianRelease, ...]
     clipped: tuple[ClippedShare, ...]
+    hidden: tuple[int, ...] = ()
 
 
 def release_bounds(
@@ -179,13 +183,16 @@ def release_bounds(
         rows, {place: finer_edges(counts) for place, counts in first.items()}, channel, releases[1].multiplier
     )
     found, clipped = list(limits), []
+    hidden: list[int] = []
     for place, counts in second.items():
         seen = place == source.n_features or _more_than_zeros(first[place])  # there is no fit without a target
         wanted = tail * _beside_zero(first[place], n_rows)
-        pair = _with_room(without_tails(counts, wanted), counts, paid.room) if seen else _neutral(counts.edges)
+        inner = without_tails(counts, wanted)
+        pair = _with_room(inner, counts, paid.room) if seen else _neutral(counts.edges)
         if place == source.n_features and target_is == "a count":
             pair = 0.0, max(pair[1], 1.0)
         found[place] = pair
+        hidden += [place] * _hidden(first[place], inner, seen)
         name = "target" if place == source.n_features else str(names[place] or f"x{place}")
         clipped.append(ClippedShare(name, *(number / n_rows for number in left_out(counts, pair))))
     *features, target = found
@@ -195,7 +202,7 @@ def release_bounds(
         norm = _norm(bounds, rows, channel, releases[2].multiplier, tail * n_rows, fit_intercept)
         bounds = replace(bounds, x_norm=norm)
     recorded = tuple(release for release in channel.releases if isinstance(release, GaussianRelease))
-    return ReleasedBounds(bounds, recorded, tuple(clipped))
+    return ReleasedBounds(bounds, recorded, tuple(clipped), tuple(hidden))
 
 
 def _released_counts(
@@ -257,6 +264,17 @@ def _more_than_zeros(counts: Counts) -> bool:
     zeros = _zero_bin(counts.edges)
     others = counts.values if zeros is None else np.delete(counts.values, zeros)
     return not len(others) or float(others.max()) > _SURE * counts.noise
+
+
+def _hidden(counts: Counts, pair: Interval, seen: bool) -> bool:
+    """Return whether the noise hid where values lie: no count stands out, or a range is all that there may be.
+
+    A column that is not ``seen`` to be more than zeros is hidden unless its zeros stand out.
+    """
+    clear, zeros = standing_out(counts), _zero_bin(counts.edges)
+    if not seen:
+        return zeros is None or not clear[zeros]
+    return not clear.any() or (pair == (counts.edges[0], counts.edges[-1]) and not (clear[0] or clear[-1]))
 
 
 def _with_room(pair: Interval, counts: Counts, room: float) -> Interval:

@@ -48,7 +48,7 @@ class Counts:
 
 def finer_edges(counts: Counts) -> Array:
     """Return edges for a second look: evenly many values between most of them, and some beyond; the ends stay."""
-    edges, seen = counts.edges, np.where(_standing_out(counts), counts.values, 0.0)
+    edges, seen = counts.edges, np.where(standing_out(counts), counts.values, 0.0)
     if not seen.any():
         seen[int(np.argmax(counts.values))] = 1.0
     places = np.flatnonzero(seen)
@@ -59,7 +59,7 @@ def finer_edges(counts: Counts) -> Array:
     return np.unique(np.concatenate((edges[[0, -1]], inner, outer)))
 
 
-def _standing_out(counts: Counts) -> NDArray[np.bool_]:
+def standing_out(counts: Counts) -> NDArray[np.bool_]:
     """Return which counts stand out of the noise, alone or with a neighbour that does."""
     likely = counts.values > _STANDS_OUT * counts.noise
     beside = np.zeros_like(likely)

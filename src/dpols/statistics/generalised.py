@@ -13,7 +13,7 @@ from ..data.rows import BoundedRows
 from ..data.source import Array
 from ..families import Response
 from .statistic import Statistic, call, counted, of_units
-from .whitened import WhitenedRows, _call, _in_metric, _whole_gram, predictor_numbers
+from .whitened import WhitenedRows, _call, _in_metric, predictor_numbers
 
 
 def predictor_point(rows: BoundedRows, theta: Array) -> Array:
@@ -65,7 +65,7 @@ def sloped_gram(rows: WhitenedRows, theta: Array, response: Response, *, limit: 
     # Cutting off to whole numbers moves a row by at most sqrt(d) steps of 2^-20.
     slack = np.sqrt(d * np.square(rows.metric).sum(axis=(1, 2))) / ONE * (1.0 + 2.0**-30)
     sums = from_limbs(*rows.numbered.total(_call, "sloped_gram", *point, response, limit, slack, width=2 * d))
-    values = [_whole_gram(*each) for each in zip(sums, rows.whole_metric, rows.exponent, limit, strict=True)]
+    values = [metric.gram(*each) for metric, *each in zip(rows.whole_metric, sums, limit, strict=True)]
     return Statistic(np.stack(values), SQUARE + d, np.square(limit) / SQUARE)
 
 

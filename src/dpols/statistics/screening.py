@@ -75,7 +75,7 @@ class Gradients:
     def __init__(self, rows: WhitenedRows) -> None:
         self._rows = rows
         self._reference: _Reference | None = None
-        at_hand_and_wide = rows.bounded.is_rounded and rows.metric.shape[-1] > _WIDE
+        at_hand_and_wide = rows.bounded.at_hand and rows.metric.shape[-1] > _WIDE
         self._plain = rows.products is None or at_hand_and_wide  # whether every point takes a pass
 
     def at(self, theta: Array, *, limit: Array, reach: Array | None = None) -> Statistic:

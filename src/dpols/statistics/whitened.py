@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat
 
 from ..data.fixed_point import ONE, SPAN_ROWS, SQUARE, from_limbs, in_the_ball, quantised, to_limbs
 from ..data.fixed_point import on_grid as grid_point
@@ -21,6 +20,7 @@ from ..data.source import Array
 from ..families import Response
 from .products import Products
 from .statistic import Statistic, call, counted, of_units, per_unit
+from .whole_products import WholeMetric
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,9 +37,9 @@ class WhitenedRows:
     products: Products | None = None  # of all rows, where sums may follow from them
 
     @cached_property
-    def whole_metric(self) -> list[Any]:
+    def whole_metric(self) -> list[WholeMetric]:
         """M' of each trial in whole numbers."""
-        return [fmpz_mat(columns.astype(np.int64).tolist()) for columns in self.columns]
+        return [WholeMetric(*each) for each in zip(self.columns, self.exponent, strict=True)]
 
     @property
     def bounded(self) -> BoundedRows:
@@ -116,8 +116,8 @@ def whitened_gram(rows: WhitenedRows, *, limit: Array, long: KeptRows | None = N
     with one_pass() as tell:
         sums = _sum_of_squares(rows, limit, slack, long)
         tell(rows.bounded.n_rows)
-    metric = [rows.whole_metric[trial % len(rows.whole_metric)] for trial in range(len(limit))]
-    values = [_whole_gram(*each) for each in zip(sums, metric, _for_each(rows.exponent, limit), limit, strict=True)]
+    shared = rows.whole_metric * (len(limit) if len(rows.whole_metric) == 1 else 1)
+    values = [metric.gram(*each) for metric, *each in zip(shared, sums, limit, strict=True)]
     return Statistic(np.stack(values), SQUARE + d, np.square(limit) / SQUARE)
 
 
@@ -263,31 +263,9 @@ def whole_sums(limbs: tuple[Array, ...]) -> Array:
 def in_whitened_metric(rows: WhitenedRows, whole: Array, point: tuple[Array, ...], limit: Array) -> Statistic:
     """Return M' times whole-numbered sums over rows, in steps of 2^-40 of the limit."""
     d = rows.metric.shape[-1]
-    each = zip(whole, rows.whole_metric, rows.exponent, point[1], limit, strict=True)
-    return Statistic(np.stack([_whole_product(*of) for of in each]), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
-
-
-def _whole_gram(sums: Array, metric: Any, exponent: Array, limit: float) -> Array:
-    """Return M'SM in steps of limit^2 / 2^40, rounded down, for whole-numbered S in steps of 2^-40."""
-    inside = metric * fmpz_mat(sums.tolist()) * metric.transpose()
-    mantissa, power = _dyadic(limit)
-    d = len(exponent)
-    # One side of a symmetric matrix gives the other.
-    entries, line, column = inside.entries(), *np.triu_indices(d)
-    upper = [entries[place] for place in (line * d + column).tolist()]
-    result = np.empty((d, d), dtype=object)
-    powers = (-(exponent[line] + exponent[column]) - 2 * power).astype(np.int64).tolist()
-    result[line, column] = _floors(upper, mantissa**2, powers)
-    result[column, line] = result[line, column]
-    return result
-
-
-def _whole_product(sums: Array, metric: Any, exponent: Array, point_exponent: float, limit: float) -> Array:
-    """Return M's in steps of limit / 2^40, rounded down, for whole-numbered s in steps of 2^-(40 + exponent)."""
-    inside = metric * fmpz_mat(len(sums), 1, sums.tolist())
-    mantissa, power = _dyadic(limit)
-    shift = int(point_exponent) + power
-    return _floors(inside.entries(), mantissa, [-int(each) - shift for each in exponent.tolist()])
+    each = zip(rows.whole_metric, whole, point[1], limit, strict=True)
+    values = [metric.product(*of) for metric, *of in each]
+    return Statistic(np.stack(values), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
 
 
 def _for_each(values: Array, trials: Array) -> Array:
@@ -299,20 +277,6 @@ def _metric_for_each(rows: WhitenedRows, trials: Array) -> list[Array]:
     """Return M' of each trial as the rows' arithmetic takes it."""
     parts = (rows.columns,) if rows.bounded.arithmetic == "float" else (rows.columns, rows.exponent)
     return [_for_each(part, trials) for part in parts]
-
-
-def _dyadic(number: float) -> tuple[int, int]:
-    """Return the whole number and the power of two whose product is a double."""
-    mantissa, power = math.frexp(number)
-    return int(mantissa * 2**53), power - 53
-
-
-def _floors(numbers: list[Any], divisor: int, powers: list[int]) -> Array:
-    """Return number * 2^power / divisor for each number, rounded down."""
-    least = min(*powers, 0)
-    under = divisor << -least
-    each = zip(numbers, powers, strict=True)
-    return np.array([(int(number) << power - least) // under for number, power in each], dtype=object)
 
 
 def _in_squares(sums: tuple[Array, ...], limit: Array) -> Statistic:

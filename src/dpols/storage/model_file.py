@@ -12,7 +12,7 @@ from .output_file import check_replaceable
 from .placed_file import write_whole
 
 FORMAT = "dpols-model"
-VERSION = 7
+VERSION = 10
 _NO_CHECKSUM = "0" * 64
 
 
@@ -47,7 +47,7 @@ def parsed_model(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 def opened(data: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
     """Return the content of a model file's bytes, and whether their checksum is the one that they hold."""
     try:
-        document = json.loads(data.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
+        document = json.loads(data.decode("utf-8"), parse_float=_finite, parse_int=finite_whole, parse_constant=_finite)
     except (ValueError, RecursionError):
         raise ModelFileError(f"{str(path)!r} is not a model file: it is not valid JSON.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -68,6 +68,12 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+def finite_whole(text: str) -> int:
+    """Read a whole number of JSON within the range of doubles, beyond which arithmetic would fail."""
+    _finite(text)
+    return int(text)
 
 
 def stamped(document: dict[str, Any]) -> bytes:

@@ -1,6 +1,7 @@
 """Tables in files: read as `dpols.read` and the commands read them. No message may quote a row."""
 
 import csv
+import gzip
 import importlib
 import io
 import itertools
@@ -39,6 +40,7 @@ def feed_file(suffix: str) -> Callable[[bytes, Path], None]:
             if suffix == ".csv":
                 with mock.patch.multiple(csv_files, **_SMALL):
                     _require_same(whole, _passes(path, list(columns)))
+                _require_same(whole, _packed(path, data, list(columns)))
         except DpolsError as error:
             secret = CANARY.decode()
             require(secret not in str(error) or secret in _header(data, columns), "a row is quoted")
@@ -47,6 +49,16 @@ def feed_file(suffix: str) -> Callable[[bytes, Path], None]:
             path.unlink()
 
     return feed
+
+
+def _packed(path: Path, data: bytes, names: list[str]) -> Total:
+    """Make passes over the same file, compressed."""
+    packed = path.with_suffix(".csv.gz")
+    packed.write_bytes(gzip.compress(data, 1))
+    try:
+        return _passes(packed, names)
+    finally:
+        packed.unlink()
 
 
 def feed_folder(data: bytes, folder: Path) -> None:
@@ -78,7 +90,7 @@ def _parts(line: bytes) -> list[str]:
 def _check_template(columns: dict[str, str | None]) -> None:
     """Check that the bounds file to fill in is TOML of these columns, and no others."""
     make = importlib.import_module("dpols.cli.bounds_file").bounds_template
-    for typed in (False, True):
+    for typed in (False, True) if columns else ():
         text = make(columns, list(columns)[-1], typed=typed)
         found = tomllib.loads(text).get("features", {})
         require(set(found) <= set(columns), "a template of other columns")

@@ -12,6 +12,7 @@ from typing import Any
 from dpols.data import Bounds
 from dpols.errors import DpolsError
 from dpols.feature_map import FeatureMap
+from dpols.feature_map.toml import declared_exposure, declared_weight
 from dpols.privacy.budget import delta_from_rule
 
 from . import seeds
@@ -81,6 +82,9 @@ def _feed_bounds(data: bytes, folder: Path) -> None:
     module = importlib.import_module("dpols.cli.bounds_file")
     path = folder / "bounds.toml"
     path.write_bytes(data)
+    for read in (declared_weight, declared_exposure):
+        name, limits = module.declared_beside(path, read)
+        require((name is None) == (limits is None), "a column beside the others without its limits")
     declared: FeatureMap = module.read_feature_map(path)
     require(bool(declared.raw_columns) and bool(declared.names), "no feature")
     _require_ranges(declared.bounds())

@@ -49,6 +49,23 @@ unknown = "other"
 missing = "north"
 drop_first = false
 """,
+    b"""[target]
+name = "pay"
+low = 1
+high = 9
+transform = "log"
+[features.age]
+low = 18
+high = 90
+transform = ["sqrt"]
+[weight]
+name = "design"
+high = 40
+[exposure]
+name = "years"
+low = 0.5
+high = 2
+""",
 )
 CSV = (
     b"age,hours,city,pay\n40,20.5,town,7351942608\n41,0,,37\n-1e3,,,nan\n" + b"18,2,x,7351942608\n" * 3,

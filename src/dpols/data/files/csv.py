@@ -256,6 +256,6 @@ def _decoded(column: Any, dialect: Dialect) -> Any:
 
 def _without_values(message: str) -> str:
     """Say what pyarrow found wrong, without the values that its message quotes."""
-    if found := re.search(r"Expected (\d+) columns, got (\d+)", message):
-        return f"has a line with {found.group(2)} values where the header has {found.group(1)}. Correct it."
+    if found := re.search(r"Expected (\d+) columns, got", message):
+        return f"has a line with more or fewer values than the header, which has {found.group(1)}. Correct it."
     return "is not well-formed CSV. Correct it."

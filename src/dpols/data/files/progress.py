@@ -6,13 +6,16 @@ from typing import Any
 
 from ..source import Array, Kernel
 
-Progress = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all
+Progress = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all, 0 if not public
 
 
 class Watch:
-    """Counts passes and rows, and tells the hook after each block; the threads of a pass take turns."""
+    """Counts passes and rows, and tells the hook after each block; the threads of a pass take turns.
 
-    def __init__(self, hook: Progress, n_rows: int) -> None:
+    Where the number of rows is None, as it is not public, the hook hears of passes only.
+    """
+
+    def __init__(self, hook: Progress, n_rows: int | None) -> None:
         self.hook = hook
         self.n_rows = n_rows
         self.passes = 0
@@ -23,10 +26,12 @@ class Watch:
         """Begin a pass."""
         self.passes += 1
         self.rows = 0
-        self.hook(self.passes, 0, self.n_rows)
+        self.hook(self.passes, 0, self.n_rows or 0)
 
     def advance(self, n_rows: int) -> None:
         """Count some rows."""
+        if self.n_rows is None:
+            return
         with self._turn:
             self.rows += n_rows
             self.hook(self.passes, self.rows, self.n_rows)

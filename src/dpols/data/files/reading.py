@@ -1,25 +1,25 @@
 """From a path to a source of rows: which files there are, which columns they have, and how they are cut into tasks."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from ...errors import BoundsError, DataError, DataTypeError
+from ...errors import BoundsError, DataError, DataTypeError, did_you_mean
 from ..arrow import pyarrow
 from ..columns import feature_names
 from ..engines import SumTasks, task_engine
 from ..id_types import require_one_type
-from ..source import Block, Kernel, Total, add_up
+from ..source import Block, Columns, Kernel, Total, add_up
 from ..threads import map_blocks
 from . import csv, ipc, parquet
 from .dialect import Dialect
 from .formats import FORMATS, format_of
 from .progress import Progress, Watch
-from .summing import number, sum_of, task_blocks
+from .summing import number, sum_of, task_blocks, task_columns
 from .task import FileTask, Header, Stamp
 
 
@@ -91,16 +91,26 @@ class FileSource:
 
         The threads of this process read each task once in a pass, and its rows in their order.
         """
+        return self.total_by(lambda place, alone: task_blocks(self.tasks[place], threads=alone), own, kernel, *args)
+
+    def total_by(
+        self, read: Callable[[int, bool], Iterable[Block]], own: Sequence[tuple[Any, ...]], kernel: Kernel, *args: Any
+    ) -> Total:
+        """Return the same, where ``read`` gives the blocks of the task at a place, be it alone to use all cores."""
         self._require_numbers()
         if self.watch is not None:
             self.watch.start()
             kernel = self.watch.counting(kernel)
         alone = len(self.tasks) == 1
 
-        def work(each: tuple[FileTask, tuple[Any, ...]]) -> Total:
-            return sum_of(each[0], kernel, *each[1], *args, threads=alone)
+        def work(place: int) -> Total:
+            return sum_of(read(place, alone), kernel, *own[place], *args)
 
-        return add_up(map_blocks(work, zip(self.tasks, own, strict=True)))
+        return add_up(map_blocks(work, range(len(self.tasks))))
+
+    def columns_of(self, place: int, alone: bool) -> Iterator[Columns | Block]:
+        """Yield the rows of the task at a place as columns, where its reader has such."""
+        return task_columns(self.tasks[place], threads=alone)
 
     def mapped(
         self, raw: Sequence[str], columns: Sequence[str], make: Callable[[Any], Block], text: Sequence[str] = ()
@@ -111,7 +121,7 @@ class FileSource:
         """
         unknown = [name for name in raw if name not in self.columns]
         if unknown:
-            raise DataError(f"{self.path!r} has no column {_listed(unknown)}; its columns are {_listed(self.columns)}.")
+            raise _no_column(self.path, unknown, self.columns)
         tasks = (replace(task, features=tuple(raw), make=make, text=tuple(text)) for task in self.tasks)
         made = replace(self, columns=tuple(columns), tasks=tuple(tasks), not_numbers=None, text_columns=())
         made.check()
@@ -142,6 +152,10 @@ class FileSource:
         tasks = tuple(replace(task, features=features, weights=name) for task in self.tasks)
         return replace(self, columns=features, tasks=tasks, weights=name)
 
+    def without_row_counts(self) -> "FileSource":
+        """Return the same rows, whose progress tells of passes only."""
+        return self if self.watch is None else replace(self, watch=Watch(self.watch.hook, None))
+
     def blocks(self) -> Iterator[Block]:
         """Yield features and target of all rows in their order, in blocks of at most 64k."""
         self._require_numbers()
@@ -168,8 +182,8 @@ def read(
     """Open a file, or a folder of files of one format, as a source of rows that ``fit`` takes in place of X and y.
 
     Only headers are read here. A fit reads the files block by block, on all cores. In exact arithmetic the default
-    method keeps the rows in memory if they take at most half a gibibyte there; otherwise each pass reads the files
-    again, and memory does not grow with them.
+    method keeps as many rows in memory as take half a gibibyte there; each pass reads the other rows again, and memory
+    does not grow with them.
 
     Parameters
     ----------
@@ -185,7 +199,8 @@ def read(
     spark : pyspark.sql.SparkSession, optional
         The same with the workers of Spark.
     progress : callable, optional
-        Called as ``progress(number of the pass, rows that it has read, rows in all)`` while passes run.
+        Called as ``progress(number of the pass, rows that it has read, rows in all)`` while passes run. Where the
+        number of rows is not public, both numbers of rows are 0.
     sep, decimal, encoding : str, optional
         Separator, decimal mark and encoding of text files. By default the header shows the separator, semicolons go
         with decimal commas, and each text is UTF-8 or, where it is none, Windows-1252, of which Latin-1 is a part.
@@ -286,11 +301,16 @@ def _names(header: Header, keys: Mapping[str, str]) -> list[str]:
     return [*(name for name, _ in header), *keys]
 
 
+def _no_column(path: str, unknown: Sequence[str], names: Sequence[str]) -> DataError:
+    meant = did_you_mean(unknown[0], names)
+    return DataError(f"{path!r} has no column {_listed(unknown)}{meant}; its columns are {_listed(names)}.")
+
+
 def _check_columns(file: Stamp, names: Sequence[str], wanted: Sequence[str], all_names: Sequence[str] | None) -> None:
     """Require that a file has the wanted columns, each once; and no others where all are wanted."""
     unknown = [name for name in wanted if name not in names]
     if unknown:
-        raise DataError(f"{file.path!r} has no column {_listed(unknown)}; its columns are {_listed(names)}.")
+        raise _no_column(file.path, unknown, names)
     extra = [] if all_names is None else [name for name in names if name not in all_names]
     if extra:
         raise DataError(

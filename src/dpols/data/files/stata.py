@@ -1,7 +1,7 @@
 """Stata's .dta files, read in chunks by pandas. Labels of values are categories; without categories they are codes."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -40,20 +40,27 @@ def batches(
 
     As text, a number so large that it may stand for several whole ones is missing.
     """
-    arrow = pyarrow()
-    how = {"columns": list(names), "chunksize": BLOCK_ROWS}
-    with (
-        _opened(file, convert_categoricals=False, **how) as numbers,
-        _opened(file, convert_categoricals=bool(set(text) & set(names)), **how) as labelled,
-    ):
-        for codes, words in zip(_chunks(numbers), _chunks(labelled), strict=True):
+    arrow, labels = pyarrow(), _labels(file) if set(text) & set(names) else {}
+    with _opened(file, convert_categoricals=False, columns=list(names), chunksize=BLOCK_ROWS) as reader:
+        for chunk in _chunks(reader):
             columns = {
-                name: arrow.array(_texts(words[name]), arrow.string())
+                name: arrow.array(_texts(chunk[name], labels.get(name, {})), arrow.string())
                 if name in text
-                else arrow.array(codes[name].to_numpy(dtype="float64", na_value=float("nan")))
+                else arrow.array(chunk[name].to_numpy(dtype="float64", na_value=float("nan")))
                 for name in names
             }
             yield arrow.RecordBatch.from_pydict(columns)
+
+
+def _labels(file: Stamp) -> dict[str, dict[Any, str]]:
+    """Return for each variable the labels of its values.
+
+    They are put in place of values here, cell by cell: for pandas, whether two equal labels are an error depends on
+    the values of other cells.
+    """
+    with _opened(file, convert_categoricals=False) as reader:
+        known = _quietly(reader.value_labels)
+        return {name: known.get(called, {}) for name, called in zip(reader._varlist, reader._lbllist, strict=True)}
 
 
 @contextmanager
@@ -68,8 +75,7 @@ def _opened(file: Stamp, **how: Any) -> Iterator[Any]:
     except Exception:  # whatever the reader raises may quote a cell
         file.check()
         raise DataError(
-            f"{file.path!r} cannot be read as a Stata file: it is damaged, or two values of a variable have one label. "
-            "Write it anew, or export it from Stata as CSV."
+            f"{file.path!r} cannot be read as a Stata file: it is damaged. Write it anew, or export it as CSV."
         ) from None
 
 
@@ -85,9 +91,9 @@ def _quietly(read: Callable[[], Any]) -> Any:
         return read()
 
 
-def _texts(column: Any) -> list[str]:
+def _texts(column: Any, labels: Mapping[Any, str]) -> list[str]:
     limit = first_inexact(column.dtype if getattr(column.dtype, "kind", "O") == "f" else float)
-    return [_text(value, limit) for value in column.tolist()]
+    return [_text(labels.get(value, value), limit) for value in column.tolist()]
 
 
 def _text(value: Any, limit: float) -> str:

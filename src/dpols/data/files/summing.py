@@ -1,12 +1,12 @@
 """What one thread or worker does with its part of a file. Both functions can be sent to another process."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...errors import DataError, DataTypeError
-from ..arrow import split_batch, with_constants
+from ..arrow import columns_of, split_batch, with_constants
 from ..scratch import shared_scratch
-from ..source import Block, Kernel, Total, add_up
+from ..source import Block, Columns, Kernel, Total, add_up
 from .formats import FORMATS
 from .task import FileTask
 
@@ -18,12 +18,23 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
 
     ``threads`` allows the reader threads of its own, for a task that runs alone.
     """
+    return _split(task, split_batch, threads)
+
+
+def task_columns(task: FileTask, *, threads: bool = False) -> Iterator[Columns | Block]:
+    """Yield the same as columns, where the reader has such."""
+    return _split(task, columns_of, threads)
+
+
+def _split(task: FileTask, split: Callable[..., Any], threads: bool) -> Iterator[Any]:
     task.file.check()
     n_rows = 0
     constants = dict(task.constants)
     numbers = {name: number(value) for name, value in constants.items() if name not in task.text}
     for batch in FORMATS[task.kind].batches(task.file, task.part, task.names, threads=threads, text=task.text):
         n_rows += len(batch)
+        if n_rows > task.n_rows:
+            break
         if task.make is not None:
             try:
                 block = task.make(with_constants(batch, task.names, {**constants, **numbers}))
@@ -31,7 +42,7 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
                 raise type(error)(f"{task.file.path!r}: {error}") from None
             yield block
         else:
-            yield split_batch(batch, task.features, task.target, numbers, task.weights)
+            yield split(batch, task.features, task.target, numbers, task.weights)
     task.file.check()
     if n_rows != task.n_rows:
         raise DataError(
@@ -40,10 +51,9 @@ def task_blocks(task: FileTask, *, threads: bool = False) -> Iterator[Block]:
         )
 
 
-def sum_of(task: FileTask, kernel: Kernel, *args: Any, threads: bool) -> Total:
+def sum_of(blocks: Iterable[Block], kernel: Kernel, *args: Any) -> Total:
     """Return the sum of ``kernel(features, target, *args)`` over the blocks of a task."""
     with shared_scratch():
-        blocks = task_blocks(task, threads=threads)
         return add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
 
 

@@ -3,44 +3,45 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .data import Bounds, RowSource, open_rows
-from .data.bounds import ReadFromData
-from .data.engines import ENGINES
-from .data.kinds import is_source, library_of, refuse_unread
-from .data.opening import column_names, rows_to_predict, target_name
-from .data.passes import Hook, told
-from .data.recipe import is_raw, made_source, named_target, raw_columns, unnamed
-from .data.selecting import with_columns
-from .data.streamed_units import streamed_units
-from .data.threads import one_blas_thread
-from .data.units import checked_max_rows, source_of_units, unit_column, without_column
-from .data.weights import checked_exposure, checked_max_weight, in_words_of_exposure, weights_of
-from .errors import ModelFileError, ParameterError
-from .families import FamilyName
-from .feature_map import FeatureMap, finite_features, mapped_source, recipe_of, with_unit
-from .fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
-from .fitting.progress import shown
-from .fitting.surroundings import voids, warn_around_a_fit, warn_of_many_fits
-from .inference import Inference
-from .inference.inferring import Inferring
-from .ledger import BudgetLedger, Entry, as_ledger
-from .randomness import Witness
-from .report import PrivacyReport
-from .side_releases.paid_bounds import PaidBounds
-from .storage.model_file import model_bytes, read_model, write_model
-from .storage.plain_data import finite_number, text, tuple_of
+from ..data import Bounds, RowSource, open_rows
+from ..data.bounds import ReadFromData
+from ..data.engines import ENGINES
+from ..data.kinds import is_source, library_of, refuse_unread
+from ..data.opening import column_names, rows_to_predict, target_name, watched_rows
+from ..data.passes import Hook, told
+from ..data.recipe import is_raw, made_source, named_target, raw_columns, unnamed
+from ..data.selecting import with_columns
+from ..data.streamed_units import streamed_units
+from ..data.threads import one_blas_thread
+from ..data.units import checked_max_rows, source_of_units, unit_column, without_column
+from ..data.weights import checked_exposure, checked_max_weight, in_words_of_exposure, weights_of
+from ..errors import ModelFileError, ParameterError
+from ..families import FamilyName
+from ..feature_map import FeatureMap, finite_features, mapped_source, recipe_of, unclipped, with_unit
+from ..fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
+from ..fitting.progress import shown
+from ..fitting.surroundings import fits_many_times, voids, warn_around_a_fit
+from ..inference import Inference
+from ..inference.inferring import Inferring
+from ..ledger import BudgetLedger, Entry, as_ledger
+from ..randomness import Witness
+from ..report import PrivacyReport
+from ..side_releases.paid_bounds import PaidBounds
+from ..storage.model_file import model_bytes, read_model, write_model
+from ..storage.plain_data import finite_number, text, tuple_of
 
 Progress = bool | Hook | None
 
 SCORE_IS_EXACT = (
     "score is not private: it reads the rows without noise, and no ledger is charged for it. If these rows are to be "
-    "protected, do not show it to others, nor select by it; dpols.PrivateGridSearch pays for its scores."
+    "protected, do not show it to others, nor select by it; dpols.PrivateGridSearch compares noisy scores."
 )
 
 
@@ -74,12 +75,23 @@ class PrivateRegression(Inferring, BaseEstimator):
     privacy_report_: PrivacyReport
     inference_: Inference | None
     ledger_entry_: Entry | None
+    _void: tuple[str, ...] = ()  # of a copy, what voided the guarantee where it was made
+
+    def _keep(self, parameters: dict[str, Any]) -> None:
+        """Store the variables of a constructor as they came, which is all that scikit-learn lets it do."""
+        self.__dict__.update((name, value) for name, value in parameters.items() if name != "self")
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted; tools that fit many copies ask for it where the user sees a warning."""
         copy: Self = super().__sklearn_clone__()
-        warn_of_many_fits(ledger=self.ledger is not None)
+        if fits_many_times() is not None:
+            copy._void = self._void_around()  # a worker that fits the copy does not see what stands around the tool
+            warn_around_a_fit(copy._void, ledger=self.ledger is not None)
         return copy
+
+    def _void_around(self) -> tuple[str, ...]:
+        """Return what voids the guarantee of a fit from here, and what did so where this copy was made."""
+        return tuple(dict.fromkeys((*voids(), *self._void)))
 
     def fit(
         self, X: Any = None, y: Any = None, *, sample_weight: Any = None, groups: Any = None, progress: Progress = None
@@ -124,13 +136,15 @@ class PrivateRegression(Inferring, BaseEstimator):
         with _unchanged_by_failure(self), one_blas_thread():
             dependent = target_name(X, y)
             X, y = self._outcomes(X, y)
+            X = watched_rows(X, rows_are_public=self.neighbours != "add-remove")
             request, ledger = self._request(groups, dependent, sample_weight, exposure), as_ledger(self.ledger)
             if witness is None:  # else a search has said it
                 warn_around_a_fit(request.void, ledger=ledger is not None)
             with in_words_of_exposure(exposure):
                 beside = sample_weight if exposure is None else exposure
                 source = self._source_of_units(X, y, groups, request, beside)
-            prepared = prepare(request, source)
+                columns = self._unclipped(X, y, groups, request, beside)
+            prepared = prepare(request, source, columns)
             self.feature_map_ = request.feature_map
             with shown(progress, prepared) as hook, told(hook, prepared.public_rows):
                 outcome, self.privacy_report_ = carry_out(
@@ -147,6 +161,7 @@ class PrivateRegression(Inferring, BaseEstimator):
                 assert self.feature_map_.target is not None
                 self.target_range_ = self.feature_map_.target
             self.inference_ = inference_of(prepared, outcome, self._names())
+            self.__dict__.pop("_void", None)
         return self
 
     def _set_coefficients(self, slopes: Any, intercept: float) -> None:
@@ -278,7 +293,7 @@ class PrivateRegression(Inferring, BaseEstimator):
         asked |= {"rows_per_unit": 1 if most is None else checked_max_rows(most), "target_name": dependent}
         asked["max_weight"] = checked_max_weight(sample_weight, self.max_weight)
         asked["exposure_range"] = checked_exposure(exposure, sample_weight, getattr(self, "exposure_range", None))
-        return Request(**asked, void=voids())
+        return Request(**asked, void=self._void_around())
 
     def _source_of_units(self, X: Any, y: Any, groups: Any, request: Request, sample_weight: Any = None) -> RowSource:
         """Return the source of rows, of which only so many of each unit are used where there are units."""
@@ -290,6 +305,17 @@ class PrivateRegression(Inferring, BaseEstimator):
         ids = unit_column(X, self.unit) if groups is None else groups
         source = self._source(X if self.unit is None else without_column(X, self.unit), y, sample_weight)
         return source_of_units(source, ids, **how)
+
+    def _unclipped(self, X: Any, y: Any, groups: Any, request: Request, sample_weight: Any = None) -> RowSource | None:
+        """Return the same rows with their columns as they are, where values that a feature map clips are counted.
+
+        Where bounds are paid for, the map has outer limits alone, and it is features beyond paid bounds that count.
+        """
+        if not request.count_clipped or self.feature_map is None or isinstance(self.bounds, PaidBounds):
+            return None
+        as_they_are: PrivateRegression = copy(self)
+        as_they_are.feature_map = unclipped(self.feature_map)
+        return as_they_are._source_of_units(X, y, groups, request, sample_weight)
 
     def _source(self, X: Any, y: Any, sample_weight: Any = None, unit: Any = None) -> RowSource:
         """Open the arguments of ``fit``, and remember the number and names of their columns as scikit-learn does."""

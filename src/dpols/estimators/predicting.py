@@ -4,15 +4,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .data.kinds import library_of
-from .errors import ParameterError, required
-from .families import FAMILIES, FamilyName, predictor_range
-from .feature_map import FeatureMap
-from .feature_map.predictions import PredictionOf, check_prediction_of, in_target_units
-from .inference import Inference
-from .inference.calibration import calibration_frame, plot_calibration
-from .inference.inferring import Inferring
-from .inference.intervals import Of, PredictionInterval, Target
+from ..data.kinds import library_of
+from ..errors import ParameterError, required
+from ..families import FAMILIES, FamilyName, predictor_range
+from ..feature_map import FeatureMap
+from ..feature_map.predictions import PredictionOf, check_prediction_of, in_target_units
+from ..inference import Inference
+from ..inference.calibration import calibration_frame, plot_calibration
+from ..inference.inferring import Inferring
+from ..inference.intervals import Of, PredictionInterval, Target
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -41,9 +41,10 @@ class Predicting(Inferring):
     ) -> Any:
         """Return predictions as a table: the column ``prediction``, and with ``alpha`` also ``lower`` and ``upper``.
 
-        ``alpha`` is one minus the level of the limits, which are for a new "observation" or for the "mean", as those
-        of ``predict_interval``; the fit then needs ``inference=True``. The table is one of polars or pyarrow where
-        ``X`` is, else of pandas, with the index of ``X`` where that has one.
+        ``alpha`` is one minus the level of the limits, which are for a new "observation" or for the "mean", or of a
+        transformed target for the "median", as those of ``predict_interval``; the fit then needs ``inference=True``.
+        The table is one of polars or pyarrow where ``X`` is, else of pandas, with the index of ``X`` where that has
+        one.
         """
         columns = self.columns_of_predictions(self._features(X), alpha, interval=interval, raw=raw)
         self.warn_of_missing(columns)
@@ -55,7 +56,8 @@ class Predicting(Inferring):
         """Return the columns of ``predict_frame`` for rows of features, one column for each coefficient."""
         if alpha is None:
             return {"prediction": self.in_target_units(np.asarray(features @ self.coef_ + self.intercept_), raw=raw)}
-        found = self._in_units(self._asked_for().predict_interval(features, alpha=alpha, of=interval))
+        of = self._fitted_of(interval)
+        found = self._in_units(self._asked_for().predict_interval(features, alpha=alpha, of=of))
         columns = {"prediction": found.mean, "lower": found.lower, "upper": found.upper}
         return columns if raw else {name: np.clip(values, *self.target_range_) for name, values in columns.items()}
 
@@ -67,10 +69,34 @@ class Predicting(Inferring):
         return in_target_units(self.feature_map_, fitted, of=of, raw=raw, residual_variance=variance)
 
     def _in_units(self, found: PredictionInterval) -> PredictionInterval:
-        if self.feature_map_ is None or not self.feature_map_.target_transform:
+        if not self._transformed:
             return found
+        assert self.feature_map_ is not None
         mean, *limits = (self.feature_map_.target_units(values) for values in (found.mean, found.lower, found.upper))
         return PredictionInterval(mean, found.stderr, np.minimum(*limits), np.maximum(*limits))
+
+    @property
+    def _transformed(self) -> bool:
+        return self.feature_map_ is not None and bool(self.feature_map_.target_transform)
+
+    def _fitted_of(self, of: Of) -> Of:
+        """Return what limits are of on the scale of the fit: the median of a transformed target is a mean there."""
+        if not self._transformed:
+            return of
+        if of == "mean":
+            raise ParameterError(
+                "limits of the mean are not known of a transformed target, whose mean depends on all of the errors' "
+                "distribution. Ask for those of the median (of='median' of predict_interval, interval='median' of "
+                "predict_frame, --interval median), or take predict(of='mean') without limits."
+            )
+        return "mean" if of == "median" else of
+
+    def _shown(self, found: PredictionInterval) -> dict[str, Array]:
+        """Return the columns of predictions with limits; a standard error would be in other units than a median."""
+        columns = super()._shown(found)
+        if self._transformed:
+            columns = {"median": columns["mean"], "lower": columns["lower"], "upper": columns["upper"]}
+        return columns
 
 
 class PredictingMeans(Inferring):
@@ -131,7 +157,8 @@ class PredictingMeans(Inferring):
         return np.asarray(np.clip(predictors, low - most, high - least))
 
     def _means(self, predictors: Array) -> Array:
-        return FAMILIES[self.family].mean(self._within(predictors))
+        with np.errstate(invalid="ignore"):  # limits that the noise hides are nan
+            return FAMILIES[self.family].mean(self._within(predictors))
 
     def _in_units(self, found: PredictionInterval) -> PredictionInterval:
         mean, lower, upper = (self._means(values) for values in (found.mean, found.lower, found.upper))

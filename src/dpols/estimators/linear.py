@@ -8,18 +8,16 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .constraints import Constraints
-from .data import Bounds
-from .data.opening import targets_to_score
-from .feature_map import FeatureMap
-from .fitting.surroundings import warn_user
-from .ledger import BudgetLedger
+from ..constraints import Constraints
+from ..data import Bounds
+from ..data.opening import targets_to_score
+from ..feature_map import FeatureMap
+from ..fitting.surroundings import warn_user
+from ..ledger import BudgetLedger
+from ..side_releases.paid_bounds import PaidBounds
+from ..storage.plain_data import text
 from .predicting import Predicting
-from .private_regression import SCORE_IS_EXACT as SCORE_IS_EXACT
-from .private_regression import PrivateRegression
-from .private_regression import Progress as Progress
-from .side_releases.paid_bounds import PaidBounds
-from .storage.plain_data import text
+from .private_regression import SCORE_IS_EXACT, PrivateRegression
 
 
 class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
@@ -44,13 +42,13 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
     method : str, default="whitened"
         Name of the algorithm.
     arithmetic : "auto", "exact" or "float", default="auto"
-        Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds of
-        the program that runs. "float": faster for many features, private in the real-number model only. "auto": exact
-        up to 400 coefficients, or 128 for methods other than the default, else float with a warning.
+        Arithmetic of the run. "exact": whole-numbered rows and exactly rounded noise, so that the guarantee holds
+        for the program as executed. "float": faster for many features, private in the real-number model only. "auto":
+        exact up to 400 coefficients, or 128 for methods other than the default, else float with a warning.
     accounting : "exact" or "paper", default="exact"
         How the noise is calibrated: jointly and exactly, or as published.
     neighbours : "zero-out", "replace-one" or "add-remove", default="zero-out"
-        Which two data sets the guarantee makes hard to tell apart: a row becomes zeros, becomes any other row, or is
+        Which two data sets the guarantee makes hard to distinguish: a row becomes zeros, becomes any other row, or is
         added or removed. With "add-remove" the number of rows is not public, and delta must be a number.
     options : mapping, optional
         Further choices of the method's ``plan``, for instance ``{"n_iterations": 9}``.
@@ -58,7 +56,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         Public limits on the slopes: a box, such as nonnegative slopes, or a norm. They cost no budget. The intercept is
         not limited, and there are no intervals.
     bad_rows : "raise" or "zero", default="raise"
-        What to do with rows that are not finite: refuse them, or count each as a row of zeros without a word.
+        What to do with rows that are not finite, as with an empty cell: refuse them, or leave them out, so that the
+        fit is on complete rows only.
     unit : str or int, optional
         What the guarantee protects where someone has several rows: the column, by name or for an array by number, that
         says to whom a row belongs. It is not a feature. None protects single rows, so that people with several rows
@@ -117,6 +116,8 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
     """
 
     family = "gaussian"
+    method: str
+    constraints: Constraints | None
 
     def __init__(
         self,
@@ -141,25 +142,7 @@ class PrivateLinearRegression(Predicting, RegressorMixin, PrivateRegression):
         random_state: Any = None,
         ledger: BudgetLedger | str | os.PathLike[str] | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.feature_map = feature_map
-        self.fit_intercept = fit_intercept
-        self.method = method
-        self.arithmetic = arithmetic
-        self.accounting = accounting
-        self.neighbours = neighbours
-        self.options = options
-        self.constraints = constraints
-        self.bad_rows = bad_rows
-        self.unit = unit
-        self.max_rows_per_unit = max_rows_per_unit
-        self.max_weight = max_weight
-        self.count_clipped = count_clipped
-        self.inference = inference
-        self.random_state = random_state
-        self.ledger = ledger
+        self._keep(locals())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 on rows and targets. It is not private: it is computed from them without noise or charge."""

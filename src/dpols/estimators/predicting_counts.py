@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from .data.memory import real_numbers
-from .data.opening import targets_to_score
-from .errors import DataError, ParameterError
-from .families import FAMILIES
-from .fitting.surroundings import warn_user
-from .inference.intervals import Of, Target
-from .linalg import Array
+from ..data.memory import real_numbers
+from ..data.opening import targets_to_score
+from ..errors import DataError, ParameterError
+from ..families import FAMILIES
+from ..fitting.surroundings import warn_user
+from ..inference.intervals import Of, Target
+from ..linalg import Array
+from ..storage.plain_data import finite_number, tuple_of
 from .predicting import PredictingMeans
 from .private_regression import SCORE_IS_EXACT, PrivateRegression
-from .storage.plain_data import finite_number, tuple_of
 
 
 class PredictingCounts(PredictingMeans, PrivateRegression):
