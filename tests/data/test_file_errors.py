@@ -11,7 +11,7 @@ from table_files import NAMES, TARGET, WRITERS, arrow_table, numbers, small_part
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression, read
 from dpols.data.files import FileSource, csv
-from dpols.errors import DpolsError
+from dpols.errors import DataError, DpolsError
 
 pyarrow = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.extras
@@ -359,3 +359,16 @@ def test_an_arrow_file_that_points_outside_of_itself_is_refused(kind, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "is damaged or truncated" in done.stderr
+
+
+def test_one_cell_far_below_does_not_make_rows_of_the_empty_ones_above(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    for blank in (3, 40):
+        book = openpyxl.Workbook()
+        for row in (["x", "y"], [0.5, 0.5], [0.5, None], [0.5, 0.5]):
+            book.active.append(row)
+        book.active.cell(4 + blank, 1, 0.5)
+        book.save(tmp_path / "rows.xlsx")
+        with pytest.raises(DataError, match="has an empty row between others"):
+            read(tmp_path / "rows.xlsx", "y")

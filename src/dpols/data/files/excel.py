@@ -67,6 +67,9 @@ def _sheet(file: Stamp) -> tuple[list[str], list[list[Any]]]:
     names = [_text(cell) for cell in rows[0]]
     if not all(names):
         raise DataError(f"{file.path!r} has a column without a name; the first row of its first sheet must name all.")
+    if len(names) > 1 and not all(any(cell != "" for cell in row) for row in rows[1:]):
+        # A sheet ends with its last filled cell, so that one cell far below would make rows of all empty ones above.
+        raise DataError(f"{file.path!r} has an empty row between others, or one without values. Delete such rows.")
     return names, rows[1:]
 
 
