@@ -6,7 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpols import Bounds, CategoricalColumn, FeatureMap, NumericColumn, PrivateLinearRegression
+from dpols import (
+    Bounds,
+    CategoricalColumn,
+    FeatureMap,
+    NumericColumn,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+)
 from dpols.data import open_rows
 from dpols.data.memory import real_numbers
 from dpols.data.missing import floats, is_missing
@@ -87,12 +94,48 @@ def test_a_masked_cell_of_a_list_is_missing_without_a_word(cell):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("cell", [1j, np.complex128(1), complex("nan")])
+@pytest.mark.parametrize("cell", [1j, np.complex128(1), np.complex64(1), np.clongdouble(1), complex("nan")])
 def test_a_complex_number_is_no_number(cell):
-    rows = np.array([[0.5], [cell]], dtype=object)
+    rows = np.empty((2, 1), dtype=object)
+    rows[:, 0] = 0.5, cell
     for values in (rows, rows.tolist()):
         with pytest.raises((DataError, DataTypeError)):
             model("zero", bounds=Bounds(features=[(0, 1)], target=(0, 1))).fit(values, [0.5, 0.5])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cell", [np.complex64(1), np.array(np.complex64(1))])
+def test_a_complex_number_is_no_category(cell):
+    declared = FeatureMap({"x": CategoricalColumn([1, 2]), "z": NumericColumn(-1, 1)}, target=(-1, 1))
+    with pytest.raises(DataTypeError, match="has cells of type"):
+        model("zero", feature_map=declared).fit(with_cell("x", cell), "y")
+
+
+class Quoting:
+    """A cell that says what it is wherever it is used."""
+
+    def _raised(self, *_):
+        raise RuntimeError("SECRET")
+
+    __float__ = __eq__ = __ne__ = __lt__ = __hash__ = __repr__ = _raised
+
+
+def test_what_a_cell_raises_is_not_passed_on():
+    ids, categories = rows().assign(id=1), {"x": CategoricalColumn([1, 2]), "z": NumericColumn(-1, 1)}
+    ids["id"] = with_cell("x", Quoting())["x"]
+    fits = [
+        lambda: model("zero").fit(with_cell("x", Quoting()), "y"),
+        lambda: model("zero").fit(with_cell("y", Quoting()), "y"),
+        lambda: model("zero", **MAP).fit(with_cell("x", Quoting()), "y"),
+        lambda: model("zero", feature_map=FeatureMap(categories, target=(-1, 1))).fit(with_cell("x", Quoting()), "y"),
+        lambda: model("zero", bounds=Bounds(**BOUNDS), unit="id", max_rows_per_unit=2).fit(ids, "y"),
+        lambda: PrivateLogisticRegression(1.0, 1e-6, model("zero").bounds).fit(rows()[["x", "z"]], [Quoting()] * 200),
+    ]
+    for fit in fits:
+        with pytest.raises((DataError, DataTypeError)) as caught:
+            fit()
+        assert "SECRET" not in str(caught.value)
+        assert caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize("cell", list(MISSING.values())[:-1], ids=list(MISSING)[:-1])

@@ -20,7 +20,7 @@ def is_missing(value: Any) -> bool:
         return value.ndim == 0 and bool(value.mask)
     try:
         return bool(value != value)  # nan is not equal to itself
-    except (TypeError, ValueError, ArithmeticError):
+    except Exception:  # objects raise whatever they like, and may quote themselves
         return isinstance(value, Decimal)  # a nan that signals
 
 
@@ -51,12 +51,29 @@ def floats(values: Iterable[Any]) -> Array:
         return np.array([value if type(value) is float else _float(value) for value in values], dtype=np.float64)
 
 
+def is_complex(value: Any) -> bool:
+    """Return whether a cell is a complex number; as a real one, that of numpy loses its imaginary part, and warns."""
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def real_number(value: Any) -> float:
+    """Return a cell as a double; what is no real number raises TypeError, ValueError or OverflowError."""
+    if is_complex(value):
+        raise TypeError("complex")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise
+    except Exception:  # objects raise whatever they like, and may quote themselves
+        raise TypeError("an object that is no number") from None
+
+
 def _float(value: Any) -> float:
-    if isinstance(value, complex):  # also where it is nan; that of numpy would lose its imaginary part
+    if is_complex(value):  # also where it is nan
         raise TypeError("complex")
     if is_missing(value):
         return math.nan
     try:
-        return float(value)
+        return real_number(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf

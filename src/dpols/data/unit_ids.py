@@ -138,7 +138,7 @@ def _of_objects(values: list[Any]) -> UnitIds:
             dtype=np.int64,
             count=len(values),
         )
-    except TypeError:
+    except Exception:  # objects raise whatever they like, and may quote themselves
         raise DataError("the ids of units must be values that can be hashed, such as numbers or strings.") from None
     return UnitIds(codes, list(known))
 

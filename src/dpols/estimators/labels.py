@@ -53,7 +53,7 @@ def found_labels(values: Array) -> Array:
         raise DataError("Unknown label type: continuous. y must hold two labels, such as 0 and 1 or 'no' and 'yes'.")
     try:
         labels = np.unique(values)
-    except TypeError:  # its words would tell of which type a cell is
+    except Exception:  # its words would tell of a cell
         raise DataError(
             "Unknown label type: y should be a 1d array of two texts, two numbers or two truth values."
         ) from None

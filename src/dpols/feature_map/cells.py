@@ -142,7 +142,7 @@ def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
         key = (value.__class__, value)
         try:
             found = memory.get(key)
-        except TypeError:  # of a value that cannot be a key, such as a list
+        except Exception:  # of a value that cannot be a key, such as a list, or an object that quotes itself
             found = code(value)
         if found is None:
             found = memory[key] = code(value)

@@ -10,6 +10,7 @@ from numbers import Rational
 from typing import Any, Literal
 
 from ..data.bounds import Interval, as_float, checked_interval
+from ..data.missing import real_number
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
 from .splines import Spline
@@ -205,14 +206,14 @@ def category_name(value: Any) -> str:
     exact = _exact(value)
     if exact is not None and exact.denominator == 1:
         return str(exact.numerator)
-    return repr(float(value))
+    return repr(real_number(value))
 
 
 def _exact(value: Any) -> Fraction | None:
     """Return a number as a fraction, without rounding; None where it is not finite, or far beyond doubles."""
     if isinstance(value, Rational):
         return Fraction(value)
-    number = value if isinstance(value, Decimal) else float(value)
+    number = value if isinstance(value, Decimal) else real_number(value)
     if not math.isfinite(number) or (isinstance(number, Decimal) and abs(number.adjusted()) > _LONGEST):
         return None
     return Fraction(number)
