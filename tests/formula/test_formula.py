@@ -142,6 +142,7 @@ REFUSED = {
     "y ~ poly(a, 9, raw=True)": "up to 5",
     "y ~ scale(a)": r"scale\(COLUMN, center=40, scale=10\) with numbers of public knowledge",
     "y ~ scale(a, center=3)": r"scale\(COLUMN, center=40, scale=10\) with numbers of public knowledge",
+    "y ~ scale(a, center=3, centre=4, scale=2)": r"scale\(COLUMN, center=40, scale=10\)",
     "y ~ center(a)": r"write I\(COLUMN - 40\)",
     "y ~ rank(a)": "computed from the data",
     "y ~ b + offset(log(a))": r"no offsets\. A count has exposure=",

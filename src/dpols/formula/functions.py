@@ -118,7 +118,8 @@ def _standardized(call: Call) -> Chain | None:
     words = {"center": "centre", "centre": "centre", "scale": "scale"}
     named = {words.get(name, name): value_of(node) for name, node in call.named}
     centre, scale = named.get("centre"), named.get("scale")
-    if len(call.arguments) != 1 or set(named) != {"centre", "scale"} or centre is None or scale is None:
+    twice = len(named) < len(call.named)
+    if len(call.arguments) != 1 or twice or set(named) != {"centre", "scale"} or centre is None or scale is None:
         return None
     return _then(call.arguments[0], *Standardize(centre, scale).steps)
 
