@@ -171,7 +171,16 @@ COMPUTED = {
     "divided by it": lambda: 100 // HIGH,
     "remainder by it": lambda: 100 % HIGH,
     "power of a constant": lambda: 2**HIGH,
+    "whole part with remainder": lambda: divmod(HIGH, 1)[0],
+    "numpy's ceil": lambda: np.ceil(HIGH),
+    "numpy's larger one": lambda: np.maximum(3.0, HIGH),
+    "a number of numpy plus": lambda: np.float64(1.0) + HIGH,
 }
+
+
+def test_arrays_are_computed_with_the_plain_number():
+    assert (np.array([1.0, 2.0]) * HIGH).tolist() == (np.array([1.0, 2.0]) * float(HIGH)).tolist()
+    assert np.add.reduce([HIGH, HIGH]) == 2 * float(HIGH)
 
 
 @pytest.mark.parametrize("name", COMPUTED)

@@ -28,6 +28,15 @@ class ReadFromData(float):
 
     __slots__ = ()
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
+        """Let numpy compute with the number, and mark what it gives unless that is an array."""
+        plain = (float(value) if isinstance(value, ReadFromData) else value for value in inputs)
+        result = getattr(ufunc, method)(*plain, **how)
+        return ReadFromData(result) if isinstance(result, float) else result
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
 
 def _keep_marked(name: str) -> None:
     plain = getattr(float, name)
