@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpols import (
     CategoricalColumn,
     FeatureMap,
     NumericColumn,
+    PaidBounds,
     PrivateLinearRegression,
     logit,
     ols,
@@ -100,6 +102,7 @@ def first_line(kind, **change):
         (lambda report: report.update(staged=True), ["fields of the report"]),
         (lambda report: report.update(title="Perfectly private"), ["fields of the report"]),
         (lambda report: report.update(reference="Nobody (2030)"), ["fields of the report"]),
+        (lambda report: report.update(rows_per_unit=5), ["rows protected together"]),
     ],
 )
 def test_changes_are_found(report, change, found):
@@ -267,6 +270,52 @@ def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     assert problems(verify_file(path)) == []
     content = json.loads(path.read_text())["content"]
     change(content["feature_map"])
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["columns and ranges"]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda report: report.update(reference_levels=[["town", "south or undeclared"]]),
+        lambda report: report.update(reference_levels=[]),
+        lambda report: report.update(n_features=4),
+        lambda report: report["coefficients"][2].update(name="town[south]"),
+    ],
+    ids=["another reference", "no reference", "another number of features", "a slope for the intercept"],
+)
+def test_what_a_report_says_of_columns_follows_from_the_feature_map_of_its_model(change, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    table = pd.DataFrame({"age": np.linspace(0, 1, 3000), "town": ["north", "south"] * 1500})
+    columns = {"age": NumericColumn(0, 1), "town": CategoricalColumn(["north", "south"])}
+    PrivateLinearRegression(1.0, 1e-6, feature_map=FeatureMap(columns, target=(0, 1))).fit(table, table["age"]).save(
+        path
+    )
+    content = json.loads(path.read_text())["content"]
+    assert problems(verify_file(path)) == []
+    change(content["report"])
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["columns and ranges"]
+
+
+OUTER = {"age": (0, 100), "pay": (0, 100)}
+
+
+@pytest.mark.extras
+@pytest.mark.filterwarnings("ignore:CAUTION")
+@pytest.mark.parametrize("formula", ["pay ~ age", "pay ~ age * C(late, levels=['yes', 'no'])", "log1p(pay) ~ age"])
+@pytest.mark.parametrize("bounds", [PaidBounds(), PaidBounds(features=OUTER)], ids=["no limits", "outer limits"])
+def test_a_model_whose_ranges_were_found_is_right_as_it_was_written(formula, bounds, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    if formula.startswith("log1p"):
+        bounds = replace(bounds, target=(0, 100))
+    age = np.linspace(0, 1, 3000)
+    table = pd.DataFrame({"age": age, "pay": np.exp(age), "late": np.where(age > 0.5, "yes", "no")})
+    ols(formula, table, epsilon=3.0, delta=1e-6, bounds=bounds).save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    content["feature_map"]["columns"]["age"]["high"] = 99.0
     write_model(path, content)
     assert problems(verify_file(path)) == ["columns and ranges"]
 

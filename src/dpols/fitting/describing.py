@@ -170,7 +170,7 @@ def _described(prepared: Prepared) -> dict[str, Any]:
         "labels": request.labels,
         "table_name": _file_name(prepared.source),
         "formula": None if feature_map is None else feature_map.formula,
-        "reference_levels": _references(feature_map),
+        "reference_levels": references_of(feature_map),
         "date": datetime.now(UTC).date().isoformat(),
     }
 
@@ -249,7 +249,7 @@ def estimates_of(inference: Inference) -> tuple[EstimateLine, ...]:
     )
 
 
-def _references(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:
+def references_of(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:
     """Return what the categories of each column are compared with; a value that is not declared may count as it."""
     if feature_map is None:
         return ()
@@ -258,15 +258,19 @@ def _references(feature_map: FeatureMap | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, f"{level} or undeclared" if name in unseen else level) for name, level in levels)
 
 
+def declared_of(feature_map: FeatureMap, *, found: bool) -> tuple[tuple[str, str], ...]:
+    """Return what is declared of each column; where ranges were found, those of numbers are limits of what was."""
+    numbers = [name for name, column in feature_map.columns.items() if found and isinstance(column, NumericColumn)]
+    return tuple((f"{name}, outer limits" if name in numbers else name, text) for name, text in feature_map.describe())
+
+
 def _bounds_text(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     bounds, row_map = outcome.bounds, outcome.row_map
     feature_map, family = prepared.request.feature_map, prepared.request.family
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
-        rows += feature_map.describe()
+        rows += declared_of(feature_map, found=bounds.origin == "paid")
         if bounds.origin == "paid":
-            numbers = [name for name, column in feature_map.columns.items() if isinstance(column, NumericColumn)]
-            rows = [(f"{name}, outer limits" if name in numbers else name, text) for name, text in rows]
             rows += [
                 (f"{name}, found", _found(pair, place in outcome.hidden))
                 for place, (name, pair) in enumerate(zip(names, ranges_of(bounds.features), strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 from ..algorithms import ALGORITHMS, GENERALISED
 from ..errors import ModelFileError
 from ..feature_map import FeatureMap
-from ..fitting.describing import EXPOSURE_IS_PUBLIC, estimates_of
+from ..fitting.describing import EXPOSURE_IS_PUBLIC, declared_of, estimates_of, references_of
 from ..inference import Inference
 from ..report.basis import digest_of
 from .finding import ROUNDING, Finding
@@ -44,20 +44,30 @@ def _columns(content: dict[str, Any]) -> Finding:
             names = list(feature_map.names)
         elif names is None:
             names = [f"x{place}" for place in range(len(content["coef"]))]
-        listed = [line["name"] for line in content["report"]["coefficients"]][: len(content["coef"])]
+        listed = [line["name"] for line in content["report"]["coefficients"]]
         stated = [tuple(line) for line in content["report"]["bounds"]]
         low, high = content["target_range"]
         target = next(text for name, text in reversed(stated) if name == "target")
-        same = names == listed and str(target).endswith(f"[{low:g}, {high:g}]")
+        same = listed in (names, [*names, "intercept"]) and content["report"]["n_features"] == len(listed)
+        same = same and str(target).endswith(f"[{low:g}, {high:g}]")
     except (KeyError, StopIteration, TypeError, ValueError):
         raise ModelFileError("the model file lacks a part of its columns or of their ranges.") from None
     if feature_map is not None:
-        found = content["report"].get("bounds_origin") == "paid"  # within the range of the map
-        same = same and (found or feature_map.target in (None, (low, high)))
-        same = same and set(feature_map.describe()) <= set(stated)
+        same = same and _is_that_of(feature_map, content["report"], (low, high))
         same = same and content["feature_names"] in (None, list(feature_map.raw_columns))
+    levels = [list(pair) for pair in references_of(feature_map)]
+    same = same and content["report"].get("reference_levels") == levels
     same = same and content["report"].get("formula") == (None if feature_map is None else feature_map.formula)
     return Finding("columns and ranges", same, "those of the report" if same else "differ from those of the report")
+
+
+def _is_that_of(feature_map: FeatureMap, report: dict[str, Any], target: tuple[float, float]) -> bool:
+    """Return whether a feature map is what a report states: as declared, or as limits of ranges that were found."""
+    stated = {tuple(line) for line in report["bounds"]}
+    if feature_map.target in (None, target) and stated.issuperset(declared_of(feature_map, found=False)):
+        return True
+    found = report.get("bounds_origin") in ("paid", "data")  # the latter where limits were read from the data
+    return found and stated.issuperset(declared_of(feature_map, found=True))
 
 
 def _outcome(content: dict[str, Any]) -> Finding:

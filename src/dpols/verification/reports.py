@@ -27,7 +27,7 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
             raise
         said = Finding("private as configured", data.get("private") is True, "only as the report says", about="privacy")
         return Finding("fields of the report", False, unreadable(other), about="unchecked"), said
-    findings = [_fields(report, data), _row_count(report, data), *_cost(report)]
+    findings = [_fields(report, data), _row_count(report, data), _unit(report), *_cost(report)]
     if ledger is not None:
         findings.append(charged(report, digest_of(data), ledger))
     # Another version may know reasons that this one does not.
@@ -115,6 +115,13 @@ def _noise_of_row_count(report: PrivacyReport) -> float | None:
         return None
     one_more = WEIGHTS_ARE_PUBLIC in report.assumed_public or EXPOSURE_IS_PUBLIC in report.assumed_public
     return report.rows_per_unit * noise_of_totals(found.multiplier, one_more=one_more)
+
+
+def _unit(report: PrivacyReport) -> Finding:
+    """Compare how many rows of a unit are protected together with whether there are units."""
+    holds = report.unit is not None or report.rows_per_unit == 1
+    whose = "row" if report.unit is None else f"unit {report.unit!r}"
+    return Finding("rows protected together", holds, f"{report.rows_per_unit} for each {whose}")
 
 
 def _cost(report: PrivacyReport) -> Iterator[Finding]:
