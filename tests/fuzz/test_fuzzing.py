@@ -22,7 +22,7 @@ from fuzzing.readers import readers
 from fuzzing.worker import GENERATED, last_input, replayed, work
 from hypothesis import given, settings
 
-from dpols.errors import DataError
+from dpols.errors import DataError, DpolsError
 
 pytestmark = pytest.mark.extras
 
@@ -40,6 +40,13 @@ def test_a_short_run_of_every_entry_point_finds_nothing(name, tmp_path):
     assert done["findings"] == []
     assert done["inputs"] == SHORT[name]
     assert 0 < done["accepted"] < done["inputs"]
+
+
+def test_a_table_without_columns_is_refused_by_the_reader(tmp_path):
+    pyarrow = importlib.import_module("pyarrow")
+    importlib.import_module("pyarrow.feather").write_feather(pyarrow.table({}), str(tmp_path / "none.arrow"))
+    with pytest.raises(DpolsError, match="has no feature columns"):
+        readers()["Arrow file"].feed((tmp_path / "none.arrow").read_bytes(), tmp_path)
 
 
 def test_every_entry_point_has_a_share():
