@@ -244,3 +244,14 @@ def test_a_leak_that_is_used_up_stays_so_when_only_epsilon_is_raised(ledger):
     with pytest.raises(BudgetExceeded):
         ledger.add(FailureAllowance(0.2 * state.caps.leak), what="another")
     ledger.add(GaussianRelease(3.0 * state.caps.multiplier), what="mean")
+
+
+@pytest.mark.parametrize(
+    "name", ["a\0b", "x" * 300, "\udcff", "file/inner"], ids=["null", "long", "no text", "in a file"]
+)
+@pytest.mark.parametrize("budget", [{}, {"epsilon": 1.0, "delta": 1e-6}], ids=["open", "create"])
+def test_a_name_that_no_file_can_have_is_refused(name, budget, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerError, match="cannot be there"):
+        BudgetLedger(tmp_path / name, **budget)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -76,7 +76,7 @@ class BudgetLedger:
         black_boxes: tuple[float, float] | None = None,
         data: str | None = None,
     ) -> None:
-        self._store = Store(Path(path).absolute())
+        self._store = Store(_file_at(path))
         self._note: str | None = None
         self._same_data = False
         if not isinstance(data, str | None):
@@ -319,6 +319,20 @@ class BudgetLedger:
                     f"{name}={value!r} is not that of ledger {str(self.path)!r}, which is {found[name]!r}. Leave it "
                     "out, or raise the cap with raise_cap."
                 )
+
+
+def _file_at(path: str | os.PathLike[str]) -> Path:
+    """Return the whole path of a file; LedgerError is raised where no file can have it."""
+    file = Path(path).absolute()
+    try:
+        str(file).encode()  # as SQLite is given it
+        file.lstat()
+    except FileNotFoundError:
+        return file
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no text that can be a name"
+        raise LedgerError(f"ledger {str(file)!r} cannot be there ({why}).") from None
+    return file
 
 
 def _reopened(path: str, note: str | None, same_data: bool) -> BudgetLedger:
