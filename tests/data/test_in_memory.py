@@ -112,9 +112,9 @@ def test_bad_rows_are_refused_or_zero_where_rows_are_kept_rounded(bad_rows):
     bounded = bounded_rows.BoundedRows(ArraySource(X, y), row_map, bad_rows, arithmetic="exact")
     if bad_rows == "raise":
         with pytest.raises(ValueError, match="NaN"):
-            bounded.rounded_once()
+            bounded.bounded_once()
     else:
-        rounded = bounded.rounded_once()
+        rounded = bounded.bounded_once()
         assert rounded.is_rounded
         assert totals(rounded).value.tolist() == totals(bounded).value.tolist()
 

@@ -69,7 +69,7 @@ def test_sums_have_the_same_bits_in_every_pass(monkeypatch, in_groups, bounds, b
     monkeypatch.setattr(rounded_tasks, "_MOST_BYTES", most)
     plain = bounded(in_groups(table(bad=bad)), BOUNDS[bounds], bad_rows="zero")
     monkeypatch.setattr(rows, "_ROUNDED_CELLS", 0)
-    rounded = plain.rounded_once()
+    rounded = plain.bounded_once()
     assert rounded.is_rounded
     assert not rounded.at_hand
     expected = sums(plain)
@@ -112,7 +112,7 @@ def test_as_many_tasks_are_kept_as_memory_is_allowed_for(monkeypatch, in_groups,
     monkeypatch.setattr(rows, "_ROUNDED_CELLS", 0)
     seen, own = [], reading.task_columns
     monkeypatch.setattr(reading, "task_columns", lambda task, **how: (seen.append(task), own(task, **how))[1])
-    rounded = bounded(in_groups(table()), BOUNDS["ranges"]).rounded_once()
+    rounded = bounded(in_groups(table()), BOUNDS["ranges"]).bounded_once()
     totals_and_products(rounded)
     assert len(seen) == 6
     del seen[:]
@@ -124,7 +124,7 @@ def test_as_many_tasks_are_kept_as_memory_is_allowed_for(monkeypatch, in_groups,
 def test_bad_rows_are_refused_in_every_pass(monkeypatch, in_groups, most):
     monkeypatch.setattr(rounded_tasks, "_MOST_BYTES", most)
     monkeypatch.setattr(rows, "_ROUNDED_CELLS", 0)
-    rounded = bounded(in_groups(table(bad=True)), BOUNDS["ranges"]).rounded_once()
+    rounded = bounded(in_groups(table(bad=True)), BOUNDS["ranges"]).bounded_once()
     for _ in range(2):
         with pytest.raises(BadRowsError, match="NaN or infinity"):
             totals_and_products(rounded)

@@ -10,8 +10,7 @@ import numpy as np
 from dpols.algorithms import Algorithm, algorithm, with_intervals
 from dpols.algorithms.closing_inference import InferencePlan
 from dpols.data import ArraySource, BoundedRows, Bounds, RowMap
-from dpols.data.source import Total
-from dpols.data.threads import one_blas_thread
+from dpols.data.threads import one_blas_thread, this_thread_alone
 from dpols.data.units import source_of_units
 from dpols.inference import Inference, infer
 from dpols.inference.quality import r_squared, residual_variance
@@ -154,7 +153,7 @@ def run_batch(batch: Batch) -> dict[float, Cell]:
     """Simulate the runs of a batch: each one with fresh data, which a fit at each epsilon shares."""
     group, design = batch.group, DESIGNS[batch.group.design]
     cells = {epsilon: Cell() for epsilon in group.epsilons}
-    with one_blas_thread():
+    with one_blas_thread(), this_thread_alone():
         for run in range(batch.first, batch.first + batch.count):
             seed = [batch.seed, run, group.n_rows, group.n_features, list(DESIGNS).index(group.design)]
             rng = np.random.default_rng(seed)
@@ -279,7 +278,7 @@ def _add(cell: Cell, name: str, covered: int, count: int = 1) -> None:
 
 
 def _rows(design: Design | TablePopulation, sampled: Sampled) -> BoundedRows:
-    source: Any = _OneBlock(sampled.features, sampled.target)
+    source: Any = ArraySource(sampled.features, sampled.target)
     if sampled.units is not None:
         source = source_of_units(source, sampled.units, max_rows=design.rows_per_unit, bad_rows="raise")
     row_map = _row_map(sampled.features.shape[1], design.target, linked=design.family != "gaussian")
@@ -313,10 +312,3 @@ def _budget(group: Group, epsilon: float) -> PrivacyBudget:
 def _row_map(d: int, target: tuple[float, float], *, linked: bool) -> RowMap:
     bounds = Bounds(features=[(-1.0, 1.0)] * d, target=target)
     return replace(bounds.row_map(n_features=d, columns=None, fit_intercept=True), linked=linked)
-
-
-class _OneBlock(ArraySource):
-    """Rows in one block, on this thread: runs share the cores, not blocks."""
-
-    def total(self, kernel: Any, *args: Any) -> Total:
-        return Total(kernel(self.features, self.target, *args), self.n_rows)

@@ -130,7 +130,7 @@ def plan_poisson(given: PlannedFor, *, n_iterations: int = 16, calibration: bool
 
 def run(rows: BoundedRows, plan: GeneralisedPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    rows, channel = rows.rounded_once(), Channel(bits)
+    rows, channel = rows.bounded_once(), Channel(bits)
     row_map = rows.row_map
     response = response_of(plan.family, row_map)
     known, products = release_totals(rows, plan, channel)

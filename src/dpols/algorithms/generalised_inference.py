@@ -195,7 +195,7 @@ def plan_poisson(
 
 def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    rows, channel = rows.rounded_once(), Channel(bits)
+    rows, channel = rows.bounded_once(), Channel(bits)
     row_map = rows.row_map
     response = response_of(plan.family, row_map)
     known, products = release_totals(rows, plan, channel)

@@ -110,7 +110,7 @@ def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
 
 def run(rows: BoundedRows, plan: WhitenedPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    rows, channel = rows.rounded_once(), Channel(bits)
+    rows, channel = rows.bounded_once(), Channel(bits)
     known, products = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known, products)
     base = np.zeros((channel.trials, plan.n_features))

@@ -120,7 +120,7 @@ def plan(
 
 def run(rows: BoundedRows, plan: InferencePlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    rows, channel = rows.rounded_once(), Channel(bits)
+    rows, channel = rows.bounded_once(), Channel(bits)
     known, products = release_totals(rows, plan, channel)
     space = release_space(rows, plan, channel, known, products)
     white = whiten(rows, space.metric, products)

@@ -118,6 +118,13 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
     return Span(mapped, weight * root[:, None], constant, bounded_target * root, root), n_bad
 
 
+def bounded_block(features: Array, target: Array, row_map: RowMap) -> tuple[Span, int]:
+    """Return a block as one span in floating point, in memory of its own, and the number of bad rows."""
+    return bounded_span(
+        features, target, row_map, np.empty((len(features), row_map.n_features), order=order_of(features))
+    )
+
+
 def rounded_block(features: Array, target: Array, row_map: RowMap) -> tuple[Block, int]:
     """Return the whole-numbered rows and targets of a block, in memory of its span, and the number of bad rows."""
     ((_, span, bad),) = spans(features, target, row_map, "exact", max(len(features), 1))

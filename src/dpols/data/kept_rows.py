@@ -65,4 +65,4 @@ class KeptRows:
             return None
         rows, target, numbers = (np.concatenate(part) for part in zip(*self.parts, strict=True))
         source = ArraySource(rows, target)
-        return NumberedRows(replace(like, source=source, is_rounded=True), beside(source, numbers), width=1)
+        return NumberedRows(replace(like, source=source, is_rounded=True, spans=None), beside(source, numbers), width=1)

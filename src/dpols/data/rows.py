@@ -1,27 +1,28 @@
 """The door for rows: every statistic is computed from bounded rows.
 
 A block is walked in spans that fit the cache (`bounding.py`). The user's arrays are read, never written, and only
-`BoundedRows.rounded_once` copies them as a whole.
+`BoundedRows.bounded_once` copies them as a whole.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import BadRowsError, DataError
 from .bounding import Arithmetic as Arithmetic
-from .bounding import order_of, spans
+from .bounding import bounded_block, order_of, spans
 from .fixed_point import SPAN_ROWS, FixedPointSpan
-from .memory import ArraySource
+from .memory import ArraySource, TableSource
 from .rounded_tasks import ReadableTasks, RoundedTasks
 from .row_map import Beside, RowMap
 from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, RowsOfTasks, TaskNumbers, numbered
 from .source import Array, LocalSource, RowsOfUnits, RowSource, Total, add_up
+from .spans_at_hand import NumberedSpans, SpansAtHand
 from .threads import even_blocks, map_blocks
-from .units import first_of_units
+from .units import UnitSource, first_of_units
 
 BadRows = Literal["raise", "zero"]
 SpanKernel = Callable[..., tuple[Array, ...]]
@@ -31,6 +32,7 @@ _SPAN_ROWS = 16384
 _SPAN_CELLS = 1 << 19
 _ROUNDED_CELLS = 1 << 27  # of rows that are kept rounded: half a gibibyte
 _DOUBLE_CELLS = 1 << 18  # of those that are kept as doubles, which saves time in every pass
+_BOUNDED_CELLS = 1 << 23  # of rows that are kept bounded in floating point: 64 megabytes
 _BAD_TOO = {
     None: "",
     "weight": ", or a negative weight",
@@ -48,6 +50,7 @@ class BoundedRows:
     arithmetic: Arithmetic = "float"
     rows_per_unit: int = 1  # in how many rows neighbouring data sets may differ
     is_rounded: bool = False  # whether the source holds whole-numbered rows that are bounded already
+    spans: SpansAtHand | None = field(default=None, repr=False, compare=False)  # of a small table, for all passes
 
     @property
     def n_rows(self) -> int:
@@ -66,10 +69,14 @@ class BoundedRows:
 
     def total(self, kernel: SpanKernel, *args: Any, width: int = 1) -> tuple[Array, ...]:
         """Return the sum of ``kernel(span, *args)``; ``width`` is how many values the kernel keeps per row."""
+        if self.spans is not None:
+            return self.spans.total(self._span_rows(width), kernel, *args)
         return self._checked(self.source.total(_sum_over_spans, None, *self._how(width), kernel, *args))
 
     def numbered(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> "NumberedRows":
         """Return the rows with the numbers ``kernel(span, *args)`` beside them, a line for each row."""
+        if self.spans is not None:
+            return NumberedRows(self, NumberedSpans(self.spans, kernel, args), width)
         return NumberedRows(self, numbered(self.source, kernel, *args), width)
 
     def unit_sums(self, kernel: Callable[..., Array], *args: Any, width: int = 1) -> Array:
@@ -93,15 +100,38 @@ class BoundedRows:
         weighted = self.row_map.max_weight is not None  # and a weight may be zero
         return self.bad_rows == "raise" and not weighted and not isinstance(self.source, RowsOfUnits)
 
-    def rounded_once(self) -> "BoundedRows":
+    def bounded_once(self) -> "BoundedRows":
+        """Return the same rows, in memory and bounded for all passes; as they are where they do not qualify.
+
+        Those of exact arithmetic are rounded, too, and of small tables spans are at hand.
+        """
+        if self.spans is not None or self.is_rounded or not self.is_local:
+            return self
+        if self.arithmetic == "exact":
+            return self._rounded_once()._with_spans()
+        in_memory = type(self.source) in (ArraySource, TableSource, UnitSource)
+        if not in_memory or self.n_rows * self.row_map.n_coordinates > _BOUNDED_CELLS:
+            return self
+        blocks, bad = self.source.total(_bounded, self.row_map).values
+        self._check(Total((), self.n_rows), int(bad))
+        return replace(self, spans=SpansAtHand(list(blocks), self.n_rows))
+
+    def _with_spans(self) -> "BoundedRows":
+        """Return rounded rows with their spans at hand where they are held as doubles."""
+        source = self.source
+        if not (self.is_rounded and isinstance(source, ArraySource) and source.features.dtype == np.float64):
+            return self
+        parts = [source.block(rows) for rows in even_blocks(self.n_rows)]
+        blocks = [FixedPointSpan.stored(*part, self.row_map.beside) for part in parts]
+        return replace(self, spans=SpansAtHand(blocks, self.n_rows))
+
+    def _rounded_once(self) -> "BoundedRows":
         """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.
 
         Passes then take less time than in floating point, and files are read once. 32-bit numbers hold whole ones of
         at most 2^20, so but few rows take more than half of the memory of an array of doubles.
         """
         n_rows, width = self.n_rows, self.row_map.n_coordinates
-        if self.arithmetic != "exact" or self.is_rounded or not self.is_local:
-            return self
         if n_rows * width > _ROUNDED_CELLS:
             return self._rounded_as_read()
         if isinstance(self.source, RowsInMemory) and not isinstance(self.source, RowsOfUnits):
@@ -148,9 +178,12 @@ class BoundedRows:
 
     def _how(self, width: int) -> tuple[RowMap | Beside | None, Arithmetic, int]:
         """Return how blocks are mapped, or what stands beside the targets of ones that are bounded, and cut."""
+        return self.row_map.beside if self.is_rounded else self.row_map, self.arithmetic, self._span_rows(width)
+
+    def _span_rows(self, width: int) -> int:
+        """Return how many rows a span has at most."""
         most = min(_SPAN_ROWS, SPAN_ROWS) if self.arithmetic == "exact" else _SPAN_ROWS
-        span_rows = max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
-        return self.row_map.beside if self.is_rounded else self.row_map, self.arithmetic, span_rows
+        return max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
 
     def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values
@@ -166,12 +199,15 @@ class NumberedRows:
     """Bounded rows with numbers of their own beside them."""
 
     rows: BoundedRows
-    source: NumberedSource
+    source: NumberedSource | NumberedSpans
     width: int  # how many values are kept per row to compute the numbers
 
     def total(self, kernel: Callable[..., Any], *args: Any, width: int = 1) -> tuple[Any, ...]:
         """Return the sum of ``kernel(span, numbers, *args)``; ``width`` is how many values the kernel keeps per row."""
-        how = self.rows._how(width if self.source.at_hand else max(width, self.width))
+        width = width if self.source.at_hand else max(width, self.width)
+        if isinstance(self.source, NumberedSpans):
+            return self.source.total(self.rows._span_rows(width), kernel, *args)
+        how = self.rows._how(width)
         return self.rows._checked(self.source.total(_sum_over_spans, *how, kernel, *args))
 
 
@@ -207,6 +243,12 @@ def _sum_over_spans(
         bad_rows += bad
     assert sums is not None
     return (*sums, np.array(bad_rows))
+
+
+def _bounded(features: Array, target: Array, row_map: RowMap) -> tuple[Any, Array]:
+    """Return the span of one block, in a list so that a sum joins them, and count bad rows."""
+    span, bad = bounded_block(features, target, row_map)
+    return [span], np.array(bad)
 
 
 def _rounded(features: Array, target: Array, *how: Any) -> tuple[Any, Array]:
