@@ -375,6 +375,13 @@ def test_importing_the_package_needs_no_optional_extra():
     assert done.stdout.split() == []
 
 
+def test_what_fits_nothing_does_without_what_takes_longest_to_import():
+    modules = "dpols.planning, dpols.verification.files, dpols.ledger, dpols.sketching, dpols.inference"
+    code = f"import sys, {modules}; print(*sorted({{'sklearn', 'scipy.stats', 'pandas'}} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_random_bits_come_through_one_door():
     files = [file for file in source_files() if top_level_module(file) not in DRAWS_FOR_ITSELF]
     found = [line for file in files for line in random_sources(file, file.read_text(encoding="utf-8"))]

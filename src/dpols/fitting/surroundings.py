@@ -14,8 +14,6 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from sklearn.utils import get_tags
-
 from ..errors import NotPrivateWarning
 
 _NOT_THE_USER = ("dpols", "sklearn", "imblearn", "joblib", "threading", "concurrent", "contextlib", "functools")
@@ -136,6 +134,8 @@ def _is_any(thing: Any, classes: tuple[tuple[str, str], ...]) -> bool:
 def _learns(step: Any) -> bool:
     if step is None or isinstance(step, str):
         return False
+    from sklearn.utils import get_tags
+
     try:
         if _within(type(step).__module__, ("sklearn",)) and type(step).__name__ in _LEARNS:
             return _LEARNS[type(step).__name__](step)

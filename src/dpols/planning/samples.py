@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from ..data import ArraySource, BoundedRows, Bounds, Total
 from ..data.source import Kernel
@@ -133,5 +133,5 @@ def weighted(sample: Sample, mean_weight: float) -> Sample:
     levels = (np.arange(count) + 0.5) / count
     # Levels that are spread evenly, in an order that has nothing to do with that of the rows.
     order = np.argsort((np.arange(count) * _GOLDEN) % 1.0)
-    shares = beta.ppf(levels, _SPREAD * mean_weight, _SPREAD * (1.0 - mean_weight))[order]
+    shares = betaincinv(_SPREAD * mean_weight, _SPREAD * (1.0 - mean_weight), levels)[order]
     return replace(sample, shares=shares)
