@@ -93,7 +93,7 @@ BUGS = (
         "a charge given back for what was drawn",
         "a sketch without a witness",
         Edit(
-            "sketching.py",
+            "sketching/releasing.py",
             "bits = witness.watch(streams(random_state, 1))",
             "bits = streams(random_state, 1)",
         ),

@@ -34,7 +34,7 @@ BUGS = (
         "a private number of rows is stated",
         "sketch",
         Edit(
-            "sketching.py",
+            "sketching/releasing.py",
             "        n_rows=source.n_rows if relation.rows_are_public else None,\n",
             "        n_rows=source.n_rows,\n",
         ),
