@@ -320,6 +320,51 @@ class TestTables:
             logistic(classes=("no", "yes")).fit(dask.from_pandas(yes, npartitions=3), "often")
 
 
+class Query:
+    """Rows that come as a stream of Arrow, as those of a query do."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+@pytest.mark.parametrize("where", ["query", "parquet", "csv"])
+def test_numbers_that_are_no_labels_are_bad_rows_wherever_rows_come_from(where, arithmetic, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = frame().head(3000)
+    no = np.where(rows["sick"] == "no", 1.0, 2.0)
+
+    def fit(outcome, **changes):
+        whole = pyarrow.table({"age": rows["age"], "bmi": rows["bmi"], "sick": outcome})
+        path = tmp_path / f"rows.{where}"
+        if where == "parquet":
+            parquet.write_table(whole, path)
+        elif where == "csv":
+            whole.to_pandas().to_csv(path, index=False)
+        X, y = (Query(whole), "sick") if where == "query" else (read(path, "sick"), None)
+        there = logistic(arithmetic=arithmetic, **changes).fit(X, y).coef_
+        in_memory = logistic(arithmetic=arithmetic, **changes).fit(whole, "sick").coef_
+        np.testing.assert_allclose(there, in_memory, rtol=0 if arithmetic == "exact" else 1e-9)
+        return there
+
+    with pytest.raises(BadRowsError, match="A label is not in 0 and 1"):
+        fit(no)
+    right = fit(no, classes=(1, 2))
+    for odd in (0.0, 1.5, 7.0):
+        changed = no.copy()
+        changed[5] = odd
+        with pytest.raises(BadRowsError, match=r"A label is not in classes=\(1, 2\)"):
+            fit(changed, classes=(1, 2))
+        empty = no.copy()
+        empty[5] = np.nan
+        zero = {"classes": (1, 2), "bad_rows": "zero"}
+        assert fit(changed, **zero).tolist() == fit(empty, **zero).tolist() != right.tolist()
+
+
 def test_model_files_keep_family_and_labels(tmp_path):
     X, sick, visits = arrays()
     models = {

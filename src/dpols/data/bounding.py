@@ -89,6 +89,7 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
     beside = None
     if row_map.beside is not None:
         target, beside = target.reshape(-1, 2).T
+    target = _labels_alone(target, row_map)
     mapped, squares = _mapped(features, row_map, buffer)
     # Clipping hides infinities, so the squared norms of mapped rows prove nothing.
     own = features if squares is None or row_map.scale is not None else squares
@@ -144,8 +145,9 @@ def rounded_columns(columns: Columns, row_map: RowMap, outside: set[int], *, is_
     factor = 1.0 / row_map.row_norm * row_scale(width)
     centre, scale, low, high = map(np.asarray, (row_map.centre, row_map.scale, row_map.low, row_map.high))
     numbers = np.broadcast_arrays(centre, 1.0 / scale, low, high)
+    target = _labels_alone(columns.target, row_map)
     with np.errstate(over="ignore", invalid="ignore"):
-        if not n_rows or not np.isfinite(columns.target.sum()):
+        if not n_rows or not np.isfinite(target.sum()):
             return None
         mapping = zip(*(each.tolist() for each in numbers), strict=True)
         for place, (column, out, (*affine, low, high)) in enumerate(
@@ -160,7 +162,7 @@ def rounded_columns(columns: Columns, row_map: RowMap, outside: set[int], *, is_
             np.rint(np.multiply(mapped, factor, out=out, dtype=np.float64), out=out)
     if row_map.constant is not None:
         rows[:, -1] = np.rint(row_map.constant * row_scale(width))
-    return rows, whole_targets(_bounded_targets(columns.target, row_map))
+    return rows, whole_targets(_bounded_targets(target, row_map))
 
 
 def _mapped_column(column: Array, out: Array, centre: float, scale: float) -> Array:
@@ -181,6 +183,14 @@ def _lies_within(values: Array, low: float, high: float) -> bool:
 def is_by_column(row_map: RowMap) -> bool:
     """Whether bounds of each feature are all that makes a row short, also after it is rounded: of public numbers."""
     return row_map.beside is None and row_map.scale is not None and row_map.centre is not None and is_within(row_map)
+
+
+def _labels_alone(target: Array, row_map: RowMap) -> Array:
+    """Return targets with nan for what is no label, where they are labels; as they are otherwise."""
+    if not row_map.labelled:
+        return target
+    no, yes = row_map.target
+    return np.where((target == no) | (target == yes), target, np.nan)
 
 
 def _bounded_targets(target: Array, row_map: RowMap) -> Array:

@@ -28,6 +28,7 @@ class RowMap:
     target_scale: float
     n_features: int
     linked: bool = False  # whether theta gives a linear predictor, which has no units, and not the target itself
+    labelled: bool = False  # whether targets are one of two labels, the ends of their range, so that others are none
     max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
     exposure: Interval | None = None  # the range of exposure, above 0; None where rows have no exposure
 

@@ -140,6 +140,7 @@ def row_map_of(bounds: Bounds, request: Request, source: RowSource) -> RowMap:
     return replace(
         row_map,
         linked=request.family != "gaussian",
+        labelled=request.family == "binomial",
         max_weight=request.max_weight,
         exposure=request.exposure_range,
     )
