@@ -367,6 +367,16 @@ class TestBoundsFiles:
         with pytest.raises(BoundsError, match=r"bounds\.toml"):
             self.read(tmp_path, high)
 
+    @pytest.mark.parametrize("table", ["weight", "exposure"])
+    def test_so_are_those_of_weights_and_exposures(self, table, tmp_path):
+        from dpols.cli.bounds_file import declared_beside
+        from dpols.feature_map.toml import declared_exposure, declared_weight
+
+        low = "low = 1\n" if table == "exposure" else ""
+        (tmp_path / "bounds.toml").write_text(f"[{table}]\nname = 'w'\n{low}high = {'9' * 400}\n")
+        with pytest.raises(BoundsError, match=rf"bounds\.toml.*\[{table}\] has a whole number beyond the range"):
+            declared_beside(tmp_path / "bounds.toml", declared_weight if table == "weight" else declared_exposure)
+
     def test_a_template_is_toml_whatever_the_columns_are_called(self):
         import tomllib
 

@@ -165,7 +165,10 @@ def _number(where: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         found = repr(value) if isinstance(value, str) else f"a value of type {type(value).__name__}"
         raise BoundsError(f"[{where}] has {name} = {found}; it must be a number.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # the number may be too long to be printed
+        raise BoundsError(f"[{where}] has a whole number beyond the range of doubles in {name}.") from None
 
 
 def _only(where: str, table: dict[str, Any], allowed: tuple[str, ...]) -> None:
