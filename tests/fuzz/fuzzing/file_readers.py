@@ -8,6 +8,7 @@ import itertools
 import shutil
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -99,6 +100,10 @@ def _check_template(columns: dict[str, str | None]) -> None:
 def _passes(path: Path, names: list[str]) -> Total:
     """Make two passes over a file as a fit does, and read it as the commands do; return the sums of the columns."""
     source = read(path, target=names[-1] if names else None)
+    for columns in (names, names[0]):
+        with suppress(DpolsError):
+            read(path, target=names[-1], columns=columns)
+            raise WrongResult("a target among the features, or a name for a list")
     first = source.total(_sums)
     require(first.n_rows == source.n_rows, "a pass over another number of rows")
     _require_same(first, source.total(_sums))

@@ -2,8 +2,10 @@
 
 import json
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
+from dpols.errors import DpolsError
 from dpols.ledger import BudgetLedger
 from dpols.ledger.store import Store
 from dpols.privacy import GaussianRelease
@@ -17,6 +19,9 @@ def feed_ledger(data: bytes, folder: Path) -> None:
     """Open a ledger file, read all that it says, and charge it."""
     path = _cleared(folder)
     path.write_bytes(data)
+    with suppress(DpolsError):
+        BudgetLedger(path, epsilon=10.0, delta=1e-6)
+    require(path.read_bytes() == data, "a file that is there was written to")
     _use(path)
 
 
@@ -50,6 +55,11 @@ def _use(path: Path) -> None:
             ledger.void(ledger.reserve([[_PROBE]], what="a probe"), why="a probe")
             require(ledger.state().counted == counted and _sums(ledger) == sums, "a void charge counts")
     ledger.gaussian_left()
+    require(all(state.share_of(entry) >= 0.0 for entry in state.entries), "a negative share")
+    used = ledger.state().used
+    with suppress(DpolsError):
+        ledger.raise_cap(2.0 * state.budget.epsilon, state.budget.delta)
+        require(ledger.state().used <= used, "a raised cap raises what is used")
     repr(ledger)
 
 

@@ -5,6 +5,7 @@ Readers of the command line are loaded by name, since the library never imports 
 
 import importlib
 import math
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,22 @@ def _ledger_readers() -> list[Reader]:
 
 def _feed_bounds(data: bytes, folder: Path) -> None:
     module = importlib.import_module("dpols.cli.bounds_file")
-    path = folder / "bounds.toml"
+    path, table = folder / "bounds.toml", folder / "bounds.csv"
     path.write_bytes(data)
+    table.write_bytes(data)
+    with suppress(DpolsError):
+        _require_ranges(module.read_declared(table, "pay").bounds())
+    with suppress(DpolsError):
+        require(bool(module.read_declared(path, "pay", family="binomial").names), "no feature")
+    with suppress(DpolsError):
+        require(module.read_feature_map(path, "pay").target_name in (None, "pay"), "the range of another target")
     for read in (declared_weight, declared_exposure):
+        require(module.declared_beside(table, read) == (None, None), "a table of ranges declares more")
         name, limits = module.declared_beside(path, read)
         require((name is None) == (limits is None), "a column beside the others without its limits")
+        require(module.settled("--x", None, name, "") == name, "a file's own word is lost")
+        with suppress(DpolsError):
+            require(module.settled("--x", "design", name, "") == "design", "two words for one")
     declared: FeatureMap = module.read_feature_map(path)
     require(bool(declared.raw_columns) and bool(declared.names), "no feature")
     _require_ranges(declared.bounds())
@@ -113,7 +125,12 @@ def _feed_delta(data: bytes, folder: Path) -> None:
 
 def _feed_options(data: bytes, folder: Path) -> None:
     method, *pairs = data.decode("utf-8", "replace").split("\n")
-    options = importlib.import_module("dpols.cli.options").parsed_options(method, pairs)
+    module = importlib.import_module("dpols.cli.options")
+    with suppress(DpolsError):
+        require(len(module.split_list("--x", pairs[-1] if pairs else "")) > 0, "a list of nothing")
+    with suppress(DpolsError):
+        require(all(isinstance(number, float) for number in module.numbers("--x", method)), "no numbers")
+    options = module.parsed_options(method, pairs)
     require(len(options) == len(pairs), "options are lost")
 
 

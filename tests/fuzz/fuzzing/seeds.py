@@ -3,7 +3,9 @@
 import io
 import json
 import math
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,16 @@ name = "years"
 low = 0.5
 high = 2
 """,
+    b"""[target]
+name = "late"
+[features.age]
+low = 18
+high = 90
+""",
+    b"""column,low,high
+age,18,90
+pay,0,100
+""",
 )
 CSV = (
     b"age,hours,city,pay\n40,20.5,town,7351942608\n41,0,,37\n-1e3,,,nan\n" + b"18,2,x,7351942608\n" * 3,
@@ -74,7 +86,12 @@ CSV = (
     b"a;b\n1;2\n",
     b"a,b\n1,2,3\n",
 )
-FOLDERS = (b"year=2024/a.csv\nyear=2025/b.csv", b"data.csv", b"_meta/x\n.hidden\nmonth=%31/x.csv")
+FOLDERS = (
+    b"year=2024/a.csv\nyear=2025/b.csv",
+    b"data.csv",
+    b"_meta/x\n.hidden\nmonth=%31/x.csv",
+    b"_delta_log/0.json\na.csv",
+)
 OPTIONS = (
     b"ihm\nn_iterations=5\nridge=true\neigenvalue=off",
     b"adassp\neigenvalue_share=0.25\nnoise=classical",
@@ -151,7 +168,19 @@ def feature_maps() -> list[bytes]:
 
 def ledgers() -> list[bytes]:
     """Return ledger files."""
-    return [_ledger(path)[0] for path in ("a", "b")]
+    return [*(_ledger(path)[0] for path in ("a", "b")), _other("PRAGMA user_version = 9"), _other("DROP TABLE head")]
+
+
+def _other(statement: str) -> bytes:
+    """Return a database that is no ledger of this version."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.db"
+        BudgetLedger(path, epsilon=10.0, delta=1e-6)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(statement)
+            if statement.startswith("DROP"):
+                connection.execute("PRAGMA application_id = 0")
+        return path.read_bytes()
 
 
 def ledger_rows() -> list[bytes]:
