@@ -28,26 +28,43 @@ def totals():
     )
 
 
-def levels(power, *, rule="tail", rare_may_be_large=True):
-    """Limits where lengths thin out like a power of their size from 1 on, and counts have little noise."""
+def levels_of(above, *, multiplier=20.0, noise=5.0, rule="tail", rare_may_be_large=True):
+    """Limits where so many rows are longer than each edge, counts of which have little noise unless it is given."""
     longest, most = np.array([50.0]), np.array([1e4])
     edges = late_edges(np.ones(1), longest)
-    above = ROWS * np.minimum(np.maximum(edges[:, 0], 1e-9) ** -power, 1.0)
-    counts = (above - np.append(above[1:], 0.0))[None]
-    given = counts, edges, 20.0, 5.0, totals(), np.ones(1), longest, most, np.ones(1)
+    numbers = np.where(edges[:, 0] < np.inf, above(edges[:, 0]), 0.0)
+    counts = (numbers - np.append(numbers[1:], 0.0))[None]
+    given = counts, edges, multiplier, noise, totals(), np.ones(1), longest, most, np.ones(1)
     return clip_levels(*given, rule=rule, n_rows=ROWS, rare_may_be_large=rare_may_be_large)
+
+
+def levels(power, **how):
+    """Limits where lengths thin out like a power of their size from 1 on."""
+    return levels_of(lambda x: ROWS * np.minimum(np.maximum(x, 1e-9) ** -power, 1.0), **how)
 
 
 @pytest.mark.parametrize("rule", ["tail", "auto"])
 def test_a_slow_tail_that_is_seen_is_taken_to_go_on(rule):
-    found = levels(1.6, rule=rule)
-    assert found.power[0] == pytest.approx(1.6, abs=0.2)
+    found = levels(1.3, rule=rule)
+    assert found.power[0] == 1.5 < HEAVY
     # More than the range rule expects of rows within its limit, so that it is not that rule's.
     assert found.limit[0] > 50.0
     assert not found.by_range[0]
     assert found.score_limit[0] == found.limit[0]
-    loss = ROWS * found.limit[0] ** -0.6 / 0.6  # the integral of the numbers above x, from the limit on
-    assert loss <= 0.6 * 5.0 * found.limit[0]
+    last = late_edges(np.ones(1), np.array([50.0]))[:, 0]
+    last = last[last < np.inf].max()
+    loss = ROWS * last**-1.3 * last**1.5 * found.limit[0] ** -0.5 / 0.5  # the integral of the numbers from there on
+    assert loss <= 0.5 * 5.0 * found.limit[0]
+
+
+@pytest.mark.parametrize("multiplier", [20.0, 200.0, 1000.0, 2000.0, 3500.0])
+def test_an_exponential_tail_loses_no_more_than_half_of_the_noise(multiplier):
+    """However large the share of rows is beyond which noise hides them; and it is not taken for a slow one."""
+    found = levels_of(lambda x: ROWS * np.exp(-2.0 * x), multiplier=multiplier, noise=2000.0)
+    assert found.power[0] > HEAVY
+    loss = ROWS * np.exp(-2.0 * found.limit[0]) / 2.0
+    assert loss <= 0.5 * 2000.0 * found.limit[0]
+    assert found.limit[0] < 50.0
 
 
 def test_a_fast_tail_is_taken_for_the_fourth_power():

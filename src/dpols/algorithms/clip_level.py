@@ -3,7 +3,8 @@
 Whatever noisy counts of lengths cannot see must not fool an interval. Two rules:
 
 - *tail*: from the last edge above which lengths are seen, on the assumption that fewer lie beyond in proportion to the
-  fourth power of the distance. What is lost is then at most half of the noise's standard deviation.
+  fourth power of the distance, or as of an exponential law where many may lie there. What is lost is then at most half
+  of the noise's standard deviation.
 - *range*: longer than rows within the target's range can be, but for few that are long themselves. It assumes nothing.
 
 By itself the range rule is taken where its noise is hardly felt, and where nearly all targets lie at an end of their
@@ -27,8 +28,8 @@ SEEN = 3.3  # standard deviations from which lengths above an edge are more than
 MOST_UNSEEN = 0.15  # share of rows that could lie above the last gradient seen: no intervals beyond
 _SEEN_APART = 4.0  # the same for edges beyond one above which none are seen, of which there are many
 TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
-_TAIL, _FLATTEST = 4.0, 1.5  # powers at which lengths are taken to thin out, unless counts show less, and at least
-HEAVY = 2.5  # power below which counts show that lengths thin out less
+_TAIL, _SLOW = 4.0, 1.5  # powers at which lengths are taken to thin out, and where counts show that they do so slowly
+HEAVY = 1.7  # power below which that is slowly; of exponential laws it is more where 5% are left
 _FEW = 0.05  # share of rows above an edge, up to which the power at which they thin out there is that of a tail
 _LOST, _LOST_TAIL = 1.3, 3.0  # standard deviations of a count that residuals clipped off unseen are allowed for with,
 # and the power at which they are taken to thin out: a sum of squares feels tails more than a gradient does
@@ -80,6 +81,7 @@ def clip_levels(
     rule: ClipRule,
     n_rows: int | None,
     rare_may_be_large: bool = True,
+    joined: bool = False,
 ) -> ClipLevels:
     """Choose limits by noisy counts of gradient lengths.
 
@@ -87,7 +89,8 @@ def clip_levels(
     ``most`` the same for the longest row that there can be, and ``first_limit`` the one that stays where counts say
     next to nothing. ``n_rows`` is a public number of rows that are all in use, or None. Where nearly all targets lie at
     an end of their range, the automatic rule expects others anywhere in it, unless counts that are seldom more than 0
-    explain this; these have tails of their own, too, and are not taken to show one.
+    explain this; these have tails of their own, too, and are not taken to show one. ``joined`` says that what is
+    squared are sums over units, whose limit is as many times larger as a unit may have rows.
     """
     above, stddev, lower, is_open = _above(counts, edges, multiplier, n_rows)
     near = np.logical_and.accumulate(is_open & (above > SEEN * stddev), axis=1)
@@ -96,8 +99,9 @@ def clip_levels(
     trial, quiet = np.arange(len(last)), np.minimum(last + 1, is_open.sum(axis=1) - 1)
     place = np.arange(seen.shape[1])
     power = _power(above, stddev, lower, last, _FEW * known.used * rare_may_be_large)
-    allowed = (power - 1.0) * TAIL_BIAS * noise
-    stretch = ((np.maximum(above, 0.0) + 2.0 * stddev) / allowed[:, None]) ** (1.0 / power)[:, None]
+    beyond = np.maximum(above, 0.0) + 2.0 * stddev
+    thins = np.minimum(power[:, None], np.maximum(_exponential(beyond / known.used[:, None]), _SLOW))
+    stretch = (beyond / ((thins - 1.0) * TAIL_BIAS * noise)) ** (1.0 / thins)
     useful = is_open & (place >= np.maximum(last, 0)[:, None])
     tail = np.where(useful, lower * np.maximum(stretch, 1.0), math.inf).min(axis=1)
     unseen = SEEN * stddev[trial, quiet]
@@ -113,10 +117,12 @@ def clip_levels(
     limit = np.where(everything, longest, limit)
     # Rows that are longer than the range rule expects can matter where large gradients thin out slowly.
     by_range, edge = (limit >= 0.999 * longest) & (everything | (power >= HEAVY)), lower[trial, quiet]
+    # Beyond the edge the tail may be no small part of the squares of single rows; at the limit there is far more noise.
+    squared = np.minimum(edge, limit) if joined else np.sqrt(np.minimum(edge, limit) * limit)
     past = np.argmax(lower >= limit[:, None], axis=1)
     return ClipLevels(
         limit=np.maximum(limit, SMALLEST),
-        score_limit=np.maximum(np.where(by_range | (power < HEAVY), limit, np.minimum(edge, limit)), SMALLEST),
+        score_limit=np.maximum(np.where(by_range | (power < HEAVY), limit, squared), SMALLEST),
         # Targets span 2. The squares of few residuals cannot be had with little noise without the tail's assumption.
         residual_bound=np.maximum(np.where(everything, 2.0, np.minimum(tail / rms, 2.0)), SMALLEST),
         unseen=np.where(by_range, 0.0, unseen),
@@ -130,8 +136,17 @@ def clip_levels(
     )
 
 
+def _exponential(share: Array) -> Array:
+    """Return a power at which numbers beyond a length fall no faster than of an exponential law with such a share there.
+
+    With N = n exp(-x / s) they fall from e on as exp(-(t - 1) log(1 / share)) at t e, and t^-a with a = log(1 / share)
+    is no less. One more makes the sums of what lies beyond, N e / (a - 1) and N s, the same at e.
+    """
+    return np.asarray(1.0 - np.log(np.minimum(np.maximum(share, SMALLEST), 1.0)))
+
+
 def _power(above: Array, stddev: Array, lower: Array, last: Array, few: Array) -> Array:
-    """Return the power at which numbers thin out beyond the last edge seen: 4, unless counts surely show less.
+    """Return the power at which numbers thin out beyond the last edge seen: 4, unless counts surely show far less.
 
     They show it by the numbers above that edge and above half of it, where no more than ``few`` lie above the former.
     """
@@ -142,8 +157,7 @@ def _power(above: Array, stddev: Array, lower: Array, last: Array, few: Array) -
     over, under = above[trial, half], np.where(known, above[trial, place], 1.0)
     chance = np.sqrt(np.square(stddev[trial, place]) + under)  # of the noise, and of which rows there are
     most = np.log2(np.maximum(over + chance, under) / np.maximum(under - chance, SMALLEST))
-    shown = np.clip(np.log2(np.maximum(over / under, 1.0)), _FLATTEST, _TAIL)
-    return np.where(known & (most < HEAVY), shown, _TAIL)
+    return np.where(known & (most < HEAVY), _SLOW, _TAIL)
 
 
 def _above(counts: Array, edges: Array, multiplier: float, n_rows: int | None) -> tuple[Array, Array, Array, Array]:

@@ -200,6 +200,7 @@ def release_levels(
         rule=plan.clip,
         n_rows=plan.n_rows if white.bounded.all_in_use else None,
         rare_may_be_large=response is None or response.family != "poisson",
+        joined=plan.cov_type == "cluster",
     )
 
 

@@ -29,7 +29,7 @@ _LEAST_SCORES = 0.25  # of the noise: eigenvalues of the Gram matrix of scores a
 
 TAIL = (
     "Assumed: where noisy counts show no more rows, the number of rows whose effect on the fit exceeds x falls at "
-    "least as fast as 1 / x^4, or as fast as the counts show where that is slower. If a few rows "
+    "least as fast as 1 / x^4 or an exponential law, or as 1 / x^1.5 where the counts show a slow fall. If a few rows "
     "may have huge targets, or values far beyond those of others in a column, such as incomes, fit with "
     'options={"clip": "range"}, which does not assume this.'
 )
