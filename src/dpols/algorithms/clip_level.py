@@ -137,7 +137,7 @@ def clip_levels(
 
 
 def _exponential(share: Array) -> Array:
-    """Return a power at which numbers beyond a length fall no faster than of an exponential law with such a share there.
+    """Return a power by which numbers fall no faster than of an exponential law from where it leaves such a share.
 
     With N = n exp(-x / s) they fall from e on as exp(-(t - 1) log(1 / share)) at t e, and t^-a with a = log(1 / share)
     is no less. One more makes the sums of what lies beyond, N e / (a - 1) and N s, the same at e.
