@@ -7,10 +7,10 @@ import pytest
 from scipy.special import expit
 
 from dpols.inference import Inference
-from dpols_bench.coverage import Group, evaluate, markdown, quick_groups, standard_groups, to_dict
+from dpols_bench.coverage import Cell, Group, evaluate, markdown, quick_groups, standard_groups, to_dict
 from dpols_bench.coverage import cells as cells_module
 from dpols_bench.coverage.designs import DESIGNS
-from dpols_bench.coverage.evaluation import _holds, limits_of
+from dpols_bench.coverage.evaluation import _holds, _row, limits_of
 from dpols_bench.coverage.populations import TABLES
 
 
@@ -172,3 +172,25 @@ def test_tables_are_populations(table):
     scores = joined * (y - joined @ table.coefficients(table.n_features))[:, None]
     stderr = np.sqrt(np.diag(inverse @ scores.T @ scores @ inverse))
     assert (np.abs(inverse @ scores.sum(axis=0)) < 5.0 * stderr).all()
+
+
+@pytest.mark.parametrize(
+    ("by_range", "floored", "data", "population", "holds"),
+    [
+        (4000, 0, 0.95, 0.95, True),
+        (4000, 0, 0.99, 0.95, False),
+        (4000, 0, 0.95, 0.99, False),
+        (4000, 400, 0.95, 0.99, True),
+        (4000, 400, 0.99, 0.95, False),
+        (0, 0, 0.99, 0.99, True),
+        (0, 4000, 0.92, 0.99, False),
+    ],
+)
+def test_intervals_may_cover_too_often_only_where_they_allow_for_what_is_not_seen(
+    by_range, floored, data, population, holds
+):
+    cell = Cell(runs=4000, printed_runs=4000, by_range=by_range, floored=floored, nonprivate=4000)
+    cell.nonprivate_covered, cell.compared = 3800, 0
+    cell.data_slopes, cell.data_slopes_covered = 4000, round(4000 * data)
+    cell.slopes, cell.slopes_covered = 4000, round(4000 * population)
+    assert _row(Group("counts", 1000, 1, (1.0,), 4000), 1.0, cell)["holds"] == holds

@@ -13,6 +13,7 @@ from dpols.data import ArraySource, BoundedRows, Bounds, RowMap
 from dpols.data.threads import one_blas_thread, this_thread_alone
 from dpols.data.units import source_of_units
 from dpols.inference import Inference, infer
+from dpols.inference.from_releases import scores_are_floored
 from dpols.inference.quality import r_squared, residual_variance
 from dpols.privacy import PrivacyBudget
 from dpols.randomness import streams
@@ -88,7 +89,8 @@ class Cell:
     variances_covered: int = 0
     r_squareds: int = 0
     r_squareds_covered: int = 0
-    by_range: int = 0  # fits with the limit of the range rule
+    by_range: int = 0  # fits with the limit of the range rule, by which no allowance is made for what is not seen
+    floored: int = 0  # fits whose standard errors for the population are made larger where noise hides them
     nonprivate: int = 0  # coefficients of non-private fits with the same kind of standard error
     nonprivate_covered: int = 0
     width_over_nonprivate: float = 0.0  # summed over the intervals for the population
@@ -166,6 +168,7 @@ def run_batch(batch: Batch) -> dict[float, Cell]:
                 fit = method.run(rows, plan, [bits])
                 _count(cells[epsilon], _inferred(group, plan, rows, fit), truth)
                 cells[epsilon].by_range += bool(fit.transcript["by_range"][0])
+                cells[epsilon].floored += scores_are_floored({name: of[0] for name, of in fit.transcript.items()})
                 if run < COMPARED:
                     _compare(cells[epsilon], group, epsilon, rows, fit.theta[0], bits, truth)
     return cells

@@ -19,14 +19,15 @@ from .cells import DESIGNS, SEED, Batch, Cell, Group, run_batch
 Cells = dict[tuple[Group, float], Cell]
 Progress = Callable[[str, float], None]  # what was done, and the seconds that it was expected to take
 
-LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover
+LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover; more where they allow for what is not seen
 POINT = 0.01  # by which intervals may cover less than non-private ones in the same runs
 _ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
 _CHANCE = 0.001  # with fewer, how probable as few or as many that cover must be at 95%
 _OTHERS = ("r_squared", "variance", "mean", "observation")
 _SELDOM = 0.2  # share of fits that show a number, below which its coverage is that of a lucky few
+_RARELY = 0.05  # share of fits with an allowance for what is not seen, up to which coverage is judged as if none had it
 _FEW = 0.005  # share of slopes that are printed, below which no width is shown
-_COUNTED = 3  # the version of what a batch counts; a journal's batches of other versions are made again
+_COUNTED = 4  # the version of what a batch counts; a journal's batches of other versions are made again
 
 
 def evaluate(
@@ -143,7 +144,10 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
     nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
     lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
     judged, others = DESIGNS[group.design].judged, (cell.r_squareds, cell.variances, cell.means, cell.observations)
-    held = [_holds(part, count, lowest) for part, count in zip(parts.values(), counts, strict=True)]
+    for_data = HIGHEST if cell.runs - cell.by_range <= _RARELY * cell.runs else 1.0
+    for_population = for_data if cell.floored <= _RARELY * cell.runs else 1.0
+    limits = zip(parts.values(), counts, (for_population, for_population, for_data, for_data), strict=True)
+    held = [_holds(part, count, lowest, highest) for part, count, highest in limits]
     return {
         "design": group.design,
         "n_rows": group.n_rows,
@@ -152,6 +156,7 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "runs": cell.runs,
         "judged": judged,
         "by_range": cell.by_range / cell.runs,
+        "floored": cell.floored / cell.runs,
         "printed": cell.printed_runs / cell.runs,
         "printed_slopes": cell.data_slopes / (cell.runs * d),
         "printed_intercepts": cell.data_intercepts / cell.runs,
@@ -176,9 +181,9 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _holds(coverage: float | None, runs: int, lowest: float = LOWEST) -> bool:
+def _holds(coverage: float | None, runs: int, lowest: float = LOWEST, highest: float = HIGHEST) -> bool:
     """Whether a share may be that of 95% intervals; with few runs, unless chance alone would hardly give it."""
-    if coverage is None or lowest <= coverage <= HIGHEST:
+    if coverage is None or lowest <= coverage <= highest:
         return True
     covered = round(coverage * runs)
     chance = float(bdtr(covered, runs, 0.95) if coverage < lowest else bdtrc(covered - 1, runs, 0.95))

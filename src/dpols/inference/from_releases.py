@@ -165,6 +165,11 @@ def _scores(of: dict[str, Array]) -> Array:
     return np.asarray((vectors * np.maximum(values, _LEAST_SCORES * float(of["score_noise"]))) @ vectors.T)
 
 
+def scores_are_floored(of: dict[str, Array]) -> bool:
+    """Whether standard errors for the population count more than the released Gram matrix of scores shows."""
+    return bool(np.linalg.eigvalsh(of["scores"])[0] < _LEAST_SCORES * float(of["score_noise"]))
+
+
 def _correction(plan: InferencePlan, used: float, rows_per_unit: int) -> float:
     """Return the factors of HC1 and CR1 for few rows; there are at least used / rows_per_unit units."""
     rows = used / max(used - plan.n_features, 1.0)
