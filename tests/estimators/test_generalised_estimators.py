@@ -206,6 +206,39 @@ def test_a_bad_label_makes_only_its_own_row_bad(classes, container, bad):
         np.testing.assert_array_equal(found, [np.nan if row == place else x for row, x in enumerate(expected)])
 
 
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    ("classes", "no", "yes"),
+    [
+        ((0, 1), False, True),
+        ((1, 0), True, False),
+        ((False, True), 0, 1),
+        (("no", "yes"), "No", " YES"),
+        (("a", "A"), "a", "A"),
+    ],
+)
+def test_a_label_is_the_same_in_a_vector_a_named_column_and_a_file(classes, no, yes, tmp_path):
+    rows = frame().head(2000)
+    rows["sick"] = np.where(rows["sick"] == "yes", yes, no)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    model = logistic(classes=classes)
+    in_a_vector = model.fit(rows[["age", "bmi"]], rows["sick"]).coef_
+    assert (in_a_vector != 0.0).all()
+    if classes != ("a", "A"):  # categories that differ in case alone are refused where they are declared
+        for X, y in (
+            (rows[["age", "bmi", "sick"]], "sick"),
+            (read(tmp_path / "rows.parquet", "sick", ["age", "bmi"]), None),
+        ):
+            np.testing.assert_array_equal(model.fit(X, y).coef_, in_a_vector)
+
+
+def test_labels_of_bytes_are_no_texts():
+    X, sick, _ = arrays()
+    expected = logistic(bounds=RANGES, classes=("no", "yes")).fit(X, sick).coef_
+    found = logistic(bounds=RANGES, classes=(b"no", b"yes")).fit(X, sick.astype("S")).coef_
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_one_bad_label_hardly_moves_a_fit():
     X, sick, _ = arrays()
     y = (sick == "yes").astype(int).tolist()

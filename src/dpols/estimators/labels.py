@@ -1,6 +1,6 @@
 """Yes/no outcomes as numbers: which two labels there are, and 0 and 1 in their place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,13 +102,24 @@ def as_numbers(y: Any, labels: Array) -> Array:
     values = np.asarray(y)
     if labels.dtype.kind in "OUS":
         numbers = dict(zip(labels.tolist(), (0.0, 1.0), strict=True))
-        cells = (numbers.get(cell, np.nan) if isinstance(cell, str | bytes) else np.nan for cell in values.tolist())
+        # As in a column that is named, letter case and outer white space do not matter.
+        folded = {label.casefold(): number for label, number in numbers.items() if isinstance(label, str)}
+        numbers = {**(folded if len(folded) == 2 else {}), **numbers}
+        cells = (_number_of(cell, numbers) if isinstance(cell, str | bytes) else np.nan for cell in values.tolist())
         return np.fromiter(cells, dtype=np.float64, count=len(values))
     if values.dtype.kind in "OUS":
         values = _as_floats(values.tolist())
     with np.errstate(invalid="ignore"):
         second, first = np.equal(values, labels[1]), np.equal(values, labels[0])
     return np.where(second, 1.0, np.where(first, 0.0, np.nan)).astype(np.float64)
+
+
+def _number_of(cell: str | bytes, numbers: Mapping[str | bytes, float]) -> float:
+    """Return the number of a label, of a text also in another letter case; nan where it is none."""
+    found = numbers.get(cell)
+    if found is None and isinstance(cell, str):
+        found = numbers.get(cell.strip().casefold())
+    return np.nan if found is None else found
 
 
 def label_cells(y: Any) -> Any:

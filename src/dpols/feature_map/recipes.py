@@ -86,9 +86,15 @@ def made_block(
 
 
 def outcomes(target: str, labels: Sequence[Any], block: Any) -> Array:
-    """Return 0 for the first label, 1 for the second and nan for other cells of a table's column."""
-    codes = Cells(block, {target: CategoricalColumn(tuple(labels))}).of(target)
-    return np.where(codes >= 0, codes.astype(np.float64), np.nan)
+    """Return 0 for the first label, 1 for the second and nan for other cells of a table's column.
+
+    The labels 0 and 1 are also those of truth values, as they are in vectors.
+    """
+    two = tuple(labels)
+    if set(two) == {0, 1}:
+        two = (*map(int, two), *map(bool, two))
+    codes = Cells(block, {target: CategoricalColumn(two)}).of(target)
+    return np.where(codes >= 0, (codes % 2).astype(np.float64), np.nan)
 
 
 def _ids_in_files(block: Any, name: str) -> Any:
