@@ -70,6 +70,11 @@ def root_of(matrices: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
+def spectral_norms(matrices: Array) -> Array:
+    """Return the largest singular value of each matrix of a stack."""
+    return np.asarray(np.linalg.svd(matrices, compute_uv=False).max(axis=-1))
+
+
 def extreme_eigenvalue(matrix: Array, which: Literal["smallest", "largest"]) -> float:
     """Return the smallest or the largest eigenvalue of a symmetric matrix."""
     return float(np.linalg.eigvalsh(matrix)[0 if which == "smallest" else -1])

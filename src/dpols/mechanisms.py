@@ -74,7 +74,7 @@ class Channel:
 
         A statistic with a leading trial axis gets each trial's own noise; one without is shared by all trials.
         """
-        self._record(GaussianRelease(multiplier))
+        self._record(_gaussian_release(multiplier))
         shape = statistic.value.shape[1:] if statistic.value.ndim > 1 else statistic.value.shape
         return _in_units(statistic, _with_room(statistic.value) + self._noise(statistic, multiplier, shape))
 
@@ -84,15 +84,15 @@ class Channel:
         The matrix may be shared by all trials or one for each, with a leading axis.
         In an orthonormal basis of symmetric matrices this is the Gaussian release at the Frobenius sensitivity.
         """
-        self._record(GaussianRelease(multiplier))
+        self._record(_gaussian_release(multiplier))
         d = gram.value.shape[-1]
-        upper = np.triu_indices(d, 1)
         diagonal = self._noise(gram, multiplier, (d,))
         # The double nearest to the root of one half is above it, which is the private side.
-        beside = self._noise(gram, multiplier, (len(upper[0]),), factor=math.sqrt(0.5))
+        beside = self._noise(gram, multiplier, (d * (d - 1) // 2,), factor=math.sqrt(0.5))
         noise = np.zeros((self.trials, d, d), dtype=diagonal.dtype)
-        noise[:, range(d), range(d)] = diagonal
-        noise[:, upper[0], upper[1]] = noise[:, upper[1], upper[0]] = beside
+        noise.reshape(self.trials, d * d)[:, :: d + 1] = diagonal
+        line, column = _above_diagonal(d)
+        noise[:, line, column] = noise[:, column, line] = beside
         return _in_units(gram, _with_room(gram.value) + noise)
 
     def eigenvalue(self, gram: Statistic, which: Extreme, *, multiplier: float) -> Array:
@@ -177,9 +177,25 @@ class Channel:
         """Return each trial's noise in steps, of standard deviation ``factor * multiplier`` times the sensitivity."""
         if statistic.exact:
             scale = _exact_scale(factor, multiplier, int(statistic.sensitivity))
-            return np.stack([rounded_gaussian(scale, shape, bits=bits) for bits in self._bits])
+            return _stacked([rounded_gaussian(scale, shape, bits=bits) for bits in self._bits])
         scaled = factor * multiplier * statistic.sensitivity
-        return np.stack([scaled * standard_normal(bits, shape) for bits in self._bits])
+        return _stacked([scaled * standard_normal(bits, shape) for bits in self._bits])
+
+
+def _stacked(draws: list[Array]) -> Array:
+    """Return draws of all trials with a leading axis."""
+    return draws[0][None] if len(draws) == 1 else np.stack(draws)
+
+
+@lru_cache
+def _gaussian_release(multiplier: float) -> GaussianRelease:
+    return GaussianRelease(multiplier)
+
+
+@lru_cache
+def _above_diagonal(d: int) -> tuple[Array, Array]:
+    """Return the places above the diagonal of a square matrix."""
+    return np.triu_indices(d, 1)
 
 
 @lru_cache

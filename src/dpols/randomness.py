@@ -5,6 +5,7 @@ forks, threads and clones never repeat noise. `SeededBits` exists for tests and 
 seed can subtract the noise, so a seeded run is marked and is not private.
 """
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from .errors import ParameterError
 from .linalg import Array
 
 WORD_BITS = 64
+_DROPPED = np.uint64(12)  # bits of a word that a uniform does without
 
 
 class Bits(Protocol):
@@ -126,8 +128,10 @@ def _uniform(bits: Bits, shape: tuple[int, ...]) -> Array:
 
     With one bit more the centre of the last cell would round to 1.
     """
-    words = bits.words(int(np.prod(shape, dtype=np.int64)))
-    return (((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
+    uniform = (bits.words(math.prod(shape)) >> _DROPPED).astype(np.float64)
+    uniform += 0.5
+    uniform *= 2.0**-52
+    return uniform.reshape(shape)
 
 
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..families import Response
+from ..linalg import spectral_norms
 from ..mechanisms import Channel
 from ..statistics import WhitenedRows, score_counts, score_gram, unit_score_gram
 from .base import Array, Evidence, Fit
@@ -169,7 +170,7 @@ def gram_limit_of(space: Space, plan: InferencePlan) -> Array:
 
 def _longest(space: Space) -> Array:
     """Return the length that a row of norm 1 can have."""
-    return np.asarray(np.linalg.norm(space.metric, 2, axis=(1, 2)))
+    return spectral_norms(space.metric)
 
 
 def release_levels(

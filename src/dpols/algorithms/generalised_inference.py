@@ -22,6 +22,7 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..families import FamilyName
+from ..linalg import spectral_norms
 from ..mechanisms import Channel
 from ..privacy.calibration import gaussian_multiplier
 from ..privacy.paper import concentrated_multiplier
@@ -288,14 +289,14 @@ def _long_rows(white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Cha
     """Return a length that hardly any row exceeds."""
     edges = np.vstack((np.zeros(channel.trials), _EDGES[:, None] * path.space.rms))
     counts = channel.gaussian(length_counts(white, edges=edges), multiplier=plan.long_multiplier)
-    return _few_above(plan, path, counts, edges, np.linalg.norm(path.space.metric, 2, axis=(1, 2)))
+    return _few_above(plan, path, counts, edges, spectral_norms(path.space.metric))
 
 
 def _curvature(
     white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Channel, path: GeneralisedPath, theta: Array
 ) -> tuple[Array, Array]:
     """Release the curvature at theta, of rows within a limit that hardly any exceed; return it with the limit."""
-    most = np.linalg.norm(path.space.metric, 2, axis=(1, 2)) * math.sqrt(path.response.steepest)
+    most = spectral_norms(path.space.metric) * math.sqrt(path.response.steepest)
     edges = np.vstack((np.zeros(channel.trials), _EDGES[:, None] * np.sqrt(path.slope) * path.space.rms))
     exact_counts = sloped_counts(white, theta, path.response, edges=edges)
     counts = channel.gaussian(exact_counts, multiplier=plan.long_multiplier)

@@ -3,11 +3,13 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..data.kept_rows import KeptRows
 from ..data.rows import BoundedRows
+from ..linalg import spectral_norms
 from ..mechanisms import Channel
 from ..privacy.releases import GaussianRelease, Release
 from ..statistics import (
@@ -52,7 +54,7 @@ class WhiteningPlan(PlannedFor, ABC):
         """The noise in units of which rows of norm 1 are added in every direction."""
         return self.noise
 
-    @property
+    @cached_property
     def releases(self) -> tuple[Release, ...]:
         """Everything that a run releases, in order."""
         return tuple(GaussianRelease(multiplier) for multiplier, _ in self._listed())
@@ -290,7 +292,7 @@ def _rms(values: Array, damped: Array, used: Array) -> Array:
 
 def _norm(metric: Array) -> Array:
     """Return the length that a row of norm 1 can have."""
-    return np.asarray(np.linalg.norm(metric, 2, axis=(1, 2)))
+    return spectral_norms(metric)
 
 
 def level_of(

@@ -1,7 +1,7 @@
 """How far the passes of a fit have come, told to a hook: public numbers, and the time that they take."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 Hook = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all, 0 if not public
@@ -21,7 +21,7 @@ class Passes:
     def one(self) -> Iterator[Callable[[int], None]]:
         """Begin a pass, and give what counts its rows; a pass within another is a part of it."""
         if self._within:
-            yield lambda count: None
+            yield _nobody
             return
         self._within, self.number, self.rows = True, self.number + 1, 0
         self.hook(self.number, 0, self.n_rows or 0)
@@ -53,12 +53,14 @@ def told(hook: Hook | None, n_rows: int | None) -> Iterator[None]:
         _watched.reset(before)
 
 
-@contextmanager
-def one_pass() -> Iterator[Callable[[int], None]]:
+def _nobody(count: int) -> None:
+    """Tell nobody of rows."""
+
+
+_untold = nullcontext(_nobody)
+
+
+def one_pass() -> AbstractContextManager[Callable[[int], None]]:
     """Begin a pass, and give what counts its rows."""
     passes = _watched.get()
-    if passes is None:
-        yield lambda count: None
-    else:
-        with passes.one() as count:
-            yield count
+    return _untold if passes is None else passes.one()

@@ -7,6 +7,7 @@ A block is walked in spans that fit the cache (`bounding.py`). The user's arrays
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -62,7 +63,7 @@ class BoundedRows:
         """Whether all rows lie in memory, bounded and rounded."""
         return self.is_rounded and not isinstance(self.source, RowsOfTasks)
 
-    @property
+    @cached_property
     def is_local(self) -> bool:
         """Whether this process reads the rows, and no worker elsewhere."""
         return isinstance(self.source, LocalSource) and self.source.is_local
@@ -94,7 +95,7 @@ class BoundedRows:
         order = np.lexsort((*lines.T, units))
         return np.stack([np.bincount(units[order], weights=column[order]) for column in lines.T])
 
-    @property
+    @cached_property
     def all_in_use(self) -> bool:
         """Whether it is public that no row counts as a row of zeros."""
         weighted = self.row_map.max_weight is not None  # and a weight may be zero

@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
@@ -27,22 +27,30 @@ def worker_count() -> int:
     return os.cpu_count() or 1
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS at one thread; the former number is restored when the last of all threads that asked has left."""
-    with _held.lock:
-        if _held.by == 0:
-            _held.limit = _blas().limit(limits=1, user_api="blas")
-        _held.by += 1
-    try:
-        yield
-    finally:
+class _OneBlasThread(AbstractContextManager[None]):
+    """Holds BLAS at one thread while any thread is within it."""
+
+    def __enter__(self) -> None:
+        with _held.lock:
+            if _held.by == 0:
+                _held.limit = _blas().limit(limits=1, user_api="blas")
+            _held.by += 1
+
+    def __exit__(self, *_error: object) -> None:
         with _held.lock:
             _held.by -= 1
             if _held.by == 0:
                 _take_control()
                 _held.limit.restore_original_limits()
                 _take_control()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Hold BLAS at one thread; the former number is restored when the last of all threads that asked has left."""
+    return _one_blas_thread
 
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)

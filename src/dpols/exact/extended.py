@@ -34,6 +34,7 @@ _Wide = np.longdouble
 _ERROR_BOUND = _Wide(2.0**-56)
 _WORD, _HALF = _Wide(2.0**-64), _Wide(0.5)
 _PI = _Wide("3.14159265358979323846264338327950288")
+_TWO_PI, _MINUS_TWO, _TOP_BIT = 2.0 * _PI, _Wide(-2.0), np.uint64(63)
 _MANTISSAS = (63, 112)  # bits after the first one: of x86 and of quadruple precision
 _PROBES = 24
 _PROBED_ERROR = 2.0**-60
@@ -46,22 +47,27 @@ def in_extended_precision(first: _Words, second: _Words, scale: Fraction) -> tup
     """
     if not is_sound():
         return np.zeros(first.shape, dtype=np.int64), np.zeros(first.shape[1], dtype=bool)
-    radial, angular = first
-    upper = radial >> np.uint64(63) == 1
-    lead = np.where(upper, ~radial, radial)
-    nearer = _middle(lead, np.where(upper, ~second[0], second[0]))
-    logarithm = np.empty(nearer.shape, _Wide)
-    np.log(nearer, out=logarithm, where=~upper)
+    mirror = np.zeros_like(first)
+    np.negative(first[0] >> _TOP_BIT, out=mirror[0])  # all ones where U is above one half
+    upper, lead = mirror[0] > 0, first ^ mirror
+    nearer, angle = _middle(lead, second ^ mirror)
+    logarithm = np.log(nearer)
     np.log1p(-nearer, out=logarithm, where=upper)
-    radius = _wide(scale) * np.sqrt(-2.0 * logarithm)
-    angle = 2.0 * _PI * _middle(angular, second[1])
+    logarithm *= _MINUS_TWO
+    radius = np.sqrt(logarithm, out=logarithm)
+    radius *= _wide(scale)
+    angle *= _TWO_PI
     scaled = np.empty(first.shape, _Wide)
-    np.multiply(radius, np.cos(angle), out=scaled[0])
-    np.multiply(radius, np.sin(angle), out=scaled[1])
+    np.cos(angle, out=scaled[0])
+    np.sin(angle, out=scaled[1])
+    scaled *= radius
     nearest = np.rint(scaled)
-    clear = np.abs(scaled - nearest) + _ERROR_BOUND * radius < _HALF
-    settled = clear[0] & clear[1] & (lead > 0)
-    return np.where(settled, nearest, _Wide(0.0)).astype(np.int64), settled
+    off = np.abs(np.subtract(scaled, nearest, out=scaled), out=scaled)
+    off += _ERROR_BOUND * radius
+    settled = (off < _HALF).all(axis=0) & (lead[0] > 0)
+    if not settled.all():
+        nearest[:, ~settled] = 0.0
+    return nearest.astype(np.int64), settled
 
 
 @lru_cache(maxsize=1)
@@ -81,7 +87,12 @@ def is_sound() -> bool:
 
 def _middle(first: _Words, second: _Words) -> NDArray[Any]:
     """Return the middle of what is left open by two leading words."""
-    return np.asarray((first.astype(_Wide) + (second.astype(_Wide) + _HALF) * _WORD) * _WORD)
+    middle = second.astype(_Wide)
+    middle += _HALF
+    middle *= _WORD
+    middle += first
+    middle *= _WORD
+    return np.asarray(middle)
 
 
 @lru_cache

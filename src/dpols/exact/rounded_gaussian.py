@@ -29,7 +29,8 @@ because scale r > 0.4 wherever the comparison is close.
 
 import math
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -48,6 +49,13 @@ _GUARD_BITS = 32
 _EXTENDED_BITS = 54 + _GUARD_BITS  # of a scale and the guard, up to which extended precision settles most pairs
 
 
+class _Scale(NamedTuple):
+    exact: Fraction
+    fits: bool  # whether draws are 64-bit integers
+    is_never_clear: bool
+    magnitude_bits: int
+
+
 def rounded_gaussian(
     scale: Fraction | float, shape: int | tuple[int, ...], *, bits: Bits
 ) -> NDArray[np.int64] | NDArray[np.object_]:
@@ -56,26 +64,26 @@ def rounded_gaussian(
     Takes a number of words from `bits` that depends on `shape` only. The array is of int64 for scales up to 2**53
     (short of an event of probability below exp(-2**19)) and of Python integers beyond.
     """
-    exact_scale = _positive(scale)
+    known = _scale(scale)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     count = math.prod(sizes)
     pairs = (count + 1) // 2
     more = bits.spawn()
-    draws: NDArray[Any] = np.empty((2, pairs), dtype=np.int64 if exact_scale <= 2**53 else object)
+    draws: NDArray[Any] = np.empty((2, pairs), dtype=np.int64 if known.fits else object)
     for start in range(0, pairs, _PAIRS_PER_BLOCK):
         stop = min(start + _PAIRS_PER_BLOCK, pairs)
-        block = _block(bits.words(2 * (stop - start)).reshape(2, -1), exact_scale, more)
+        block = _block(bits.words(2 * (stop - start)).reshape(2, -1), known, more)
         if block.dtype == object and draws.dtype != object and np.abs(block).max() >= 2**63:
             draws = draws.astype(object)
         draws[:, start:stop] = block
     return draws.reshape(-1)[:count].reshape(sizes)
 
 
-def _block(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> NDArray[Any]:
+def _block(words: NDArray[np.uint64], scale: _Scale, more: Bits) -> NDArray[Any]:
     """Rounded pairs; of Python integers where ball arithmetic settled one of them."""
-    if scale >= _NEVER_CLEAR:
+    if scale.is_never_clear:
         return _with_more_bits(words, scale, more)
-    draws, settled = _in_double_precision(words, scale)
+    draws, settled = _in_double_precision(words, scale.exact)
     if settled.all():
         return draws
     rest = np.flatnonzero(~settled)
@@ -89,10 +97,13 @@ def _joined(draws: NDArray[np.int64], rest: NDArray[Any], exact: NDArray[Any]) -
     return joined
 
 
-def _positive(scale: Fraction | float) -> Fraction:
+@lru_cache(maxsize=1024)
+def _scale(scale: Fraction | float) -> _Scale:
+    """Return what is needed of a scale, which a fit uses many times."""
     if (isinstance(scale, float) and not math.isfinite(scale)) or scale <= 0:
         raise ValueError(f"scale must be positive and finite, got {scale!r}.")
-    return Fraction(scale)
+    exact = Fraction(scale)
+    return _Scale(exact, exact <= 2**53, exact >= _NEVER_CLEAR, math.ceil(exact).bit_length())
 
 
 def _in_double_precision(words: NDArray[np.uint64], scale: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -113,13 +124,12 @@ def _midpoints(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     return (words.astype(np.float64) + 0.5) * 2.0**-WORD_BITS
 
 
-def _with_more_bits(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> NDArray[Any]:
+def _with_more_bits(words: NDArray[np.uint64], scale: _Scale, more: Bits) -> NDArray[Any]:
     """Rounded pairs, reading as many further bits as their rounding takes."""
-    magnitude_bits = math.ceil(scale).bit_length()
-    if not WORD_BITS < magnitude_bits + _GUARD_BITS <= _EXTENDED_BITS:
+    if not WORD_BITS < scale.magnitude_bits + _GUARD_BITS <= _EXTENDED_BITS:
         return _in_balls(IdealUniforms(words.T.ravel().tolist(), more), scale)
     second = more.words(words.size).reshape(-1, 2).T
-    draws, settled = in_extended_precision(words, second, scale)
+    draws, settled = in_extended_precision(words, second, scale.exact)
     if settled.all():
         return draws
     rest = np.flatnonzero(~settled)
@@ -127,14 +137,14 @@ def _with_more_bits(words: NDArray[np.uint64], scale: Fraction, more: Bits) -> N
     return _joined(draws, rest, _in_balls(IdealUniforms(prefixes.ravel().tolist(), more, depth=2 * WORD_BITS), scale))
 
 
-def _in_balls(uniforms: IdealUniforms, scale: Fraction) -> NDArray[np.object_]:
+def _in_balls(uniforms: IdealUniforms, scale: _Scale) -> NDArray[np.object_]:
     """Rounded pairs, reading as many further bits as their rounding takes."""
-    magnitude_bits = math.ceil(scale).bit_length()
+    magnitude_bits = scale.magnitude_bits
     while uniforms.depth < magnitude_bits + _GUARD_BITS:
         uniforms.extend()
     while True:
         with ctx.workprec(uniforms.depth + magnitude_bits + _GUARD_BITS):
-            factor = arb(fmpq(scale.numerator, scale.denominator))
+            factor = arb(fmpq(scale.exact.numerator, scale.exact.denominator))
             rounded = [nearest_integer(factor * normal) for normal in normals(uniforms.balls())]
         if None not in rounded:
             return np.array(rounded, dtype=object).reshape(-1, 2).T

@@ -10,6 +10,8 @@ from ..errors import ParameterError
 
 def real(name: str, value: object) -> float:
     """Return ``value`` as a float if it is a real number other than nan; bools and strings are not numbers."""
+    if type(value) is float and not math.isnan(value):
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         remedy = ", without quotation marks" if isinstance(value, str) else ""
         raise ParameterError(f"{name}={value!r} must be a number{remedy}.")
