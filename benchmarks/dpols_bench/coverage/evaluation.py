@@ -142,12 +142,7 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
     d = group.n_features
     counts = (cell.slopes // d, cell.intercepts, cell.data_slopes // d, cell.data_intercepts)  # in runs
     nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
-    lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
     judged, others = DESIGNS[group.design].judged, (cell.r_squareds, cell.variances, cell.means, cell.observations)
-    for_data = HIGHEST if cell.runs - cell.by_range <= _RARELY * cell.runs else 1.0
-    for_population = for_data if cell.floored <= _RARELY * cell.runs else 1.0
-    limits = zip(parts.values(), counts, (for_population, for_population, for_data, for_data), strict=True)
-    held = [_holds(part, count, lowest, highest) for part, count, highest in limits]
     return {
         "design": group.design,
         "n_rows": group.n_rows,
@@ -161,9 +156,7 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "printed_slopes": cell.data_slopes / (cell.runs * d),
         "printed_intercepts": cell.data_intercepts / cell.runs,
         "intervals": intervals,
-        "limits": [
-            None if part is None else limits_of(part, count) for part, count in zip(parts.values(), counts, strict=True)
-        ],
+        "limits": [_limits(part, count) for part, count in zip(parts.values(), counts, strict=True)],
         "population": _ratio(cell.slopes_covered + cell.intercepts_covered, intervals),
         "data": _ratio(
             cell.data_slopes_covered + cell.data_intercepts_covered, cell.data_slopes + cell.data_intercepts
@@ -177,8 +170,18 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
         "nonprivate": nonprivate,
         "width_over_nonprivate": _ratio(cell.width_over_nonprivate, intervals),
         "error_over_plain_fit": _root_ratio(cell.squared_errors_with, cell.squared_errors_without),
-        "holds": all(held) or not judged,
+        "holds": not judged or _all_hold(cell, list(parts.values()), counts),
     }
+
+
+def _all_hold(cell: Cell, shares: Sequence[float | None], counts: Sequence[int]) -> bool:
+    """Whether all shares that are covered may be those of 95% intervals: two for the population, two for the data."""
+    nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
+    lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
+    for_data = HIGHEST if cell.runs - cell.by_range <= _RARELY * cell.runs else 1.0
+    for_population = for_data if cell.floored <= _RARELY * cell.runs else 1.0
+    limits = zip(shares, counts, (for_population, for_population, for_data, for_data), strict=True)
+    return all(_holds(share, count, lowest, highest) for share, count, highest in limits)
 
 
 def _holds(coverage: float | None, runs: int, lowest: float = LOWEST, highest: float = HIGHEST) -> bool:
