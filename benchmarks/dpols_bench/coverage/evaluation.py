@@ -19,7 +19,8 @@ from .cells import DESIGNS, SEED, Batch, Cell, Group, run_batch
 Cells = dict[tuple[Group, float], Cell]
 Progress = Callable[[str, float], None]  # what was done, and the seconds that it was expected to take
 
-LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover; more where they allow for what is not seen
+LOWEST, HIGHEST = 0.93, 0.98  # what intervals of 95% may cover
+_WITH_ALLOWANCE = 0.99  # the same of the highest where they allow for what noisy counts of lengths may hide
 POINT = 0.01  # by which intervals may cover less than non-private ones in the same runs
 _ENOUGH = 2000  # runs with an interval, from which on no allowance is made for chance
 _CHANCE = 0.001  # with fewer, how probable as few or as many that cover must be at 95%
@@ -178,7 +179,7 @@ def _all_hold(cell: Cell, shares: Sequence[float | None], counts: Sequence[int])
     """Whether all shares that are covered may be those of 95% intervals: two for the population, two for the data."""
     nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
     lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
-    for_data = HIGHEST if cell.runs - cell.by_range <= _RARELY * cell.runs else 1.0
+    for_data = HIGHEST if cell.runs - cell.by_range <= _RARELY * cell.runs else _WITH_ALLOWANCE
     for_population = for_data if cell.floored <= _RARELY * cell.runs else 1.0
     limits = zip(shares, counts, (for_population, for_population, for_data, for_data), strict=True)
     return all(_holds(share, count, lowest, highest) for share, count, highest in limits)
