@@ -67,8 +67,9 @@ def test_blas_is_restored_after_a_fit_and_after_one_that_fails():
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize(("dtype", "order"), [("f4", "C"), ("f8", "C"), ("f8", "F")])
-def test_a_fit_copies_no_more_than_blocks(dtype, order, bounds, arithmetic, monkeypatch):
+def test_a_fit_copies_no_more_than_blocks_beyond_what_is_kept(dtype, order, bounds, arithmetic, monkeypatch):
     monkeypatch.setattr(threads, "worker_count", lambda: 2)
+    monkeypatch.setattr(bounded_rows, "_ROUNDED_CELLS", 0)
     X, y = rows(dtype, order)
     model = PrivateLinearRegression(1.0, 1e-6, BOUNDS[bounds], method="ihm", arithmetic=arithmetic, fit_intercept=False)
     model.fit(X[:1000], y[:1000])  # imports and caches
@@ -84,9 +85,12 @@ def test_a_fit_copies_no_more_than_blocks(dtype, order, bounds, arithmetic, monk
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("bounds", BOUNDS)
-def test_rows_that_are_kept_rounded_give_the_same_fit_and_are_not_kept_beyond_a_limit(bounds, order, monkeypatch):
+@pytest.mark.parametrize("method", ["whitened", "ihm"])
+def test_rows_that_are_kept_rounded_give_the_same_fit_and_are_not_kept_beyond_a_limit(
+    method, bounds, order, monkeypatch
+):
     X, y = rows(order=order)
-    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS[bounds], random_state=0)
+    model = PrivateLinearRegression(1.0, 1e-6, BOUNDS[bounds], method=method, arithmetic="exact", random_state=0)
 
     def fitted():
         tracemalloc.start()
@@ -139,7 +143,8 @@ def test_sums_of_one_pass_are_fused(method, n_passes):
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
-def test_mapped_arrays_on_disk_are_read_in_blocks(tmp_path, arithmetic):
+def test_mapped_arrays_on_disk_are_read_in_blocks_beyond_what_is_kept(tmp_path, arithmetic, monkeypatch):
+    monkeypatch.setattr(bounded_rows, "_ROUNDED_CELLS", 0)
     X, y = rows()
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", y)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpols import Bounds
-from dpols.data import ArraySource, BoundedRows, bounding
+from dpols.data import ArraySource, BoundedRows, rounding
 from dpols.data.fixed_point import from_limbs, to_limbs
 from dpols.data.source import Total
 from dpols.statistics import gram, gram_with_target, totals
@@ -22,7 +22,7 @@ def test_rows_that_rounding_leaves_too_long_are_zero_where_limits_do_not_rule_th
     row_map = bounds.row_map(n_features=3, columns=None, fit_intercept=fit_intercept)
     norm = row_map.feature_norm / smaller
     row_map = replace(row_map, feature_norm=norm, intercept=norm if fit_intercept else None)
-    assert bounding.is_within(row_map) == within
+    assert rounding.is_within(row_map) == within
     bounded = BoundedRows(ArraySource(corners, np.ones(3)), row_map, arithmetic="exact")
     count = totals(bounded).value[1] >> 40
     assert count == (3 if within else 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpols import Bounds, PrivateLinearRegression, read
-from dpols.data import BoundedRows, bounding, packed_rows, rounded_tasks, rows
+from dpols.data import BoundedRows, bounding, packed_rows, rounded_tasks, rounding, rows
 from dpols.data.files import reading, task
 from dpols.data.source import Columns
 from dpols.errors import BadRowsError
@@ -83,8 +83,8 @@ def test_columns_give_the_bits_of_a_block(bounds):
     data = table()
     columns = [np.asarray(data[name]) for name in NAMES]
     row_map = BOUNDS[bounds].row_map(n_features=3, columns=NAMES, fit_intercept=True)
-    assert bounding.is_by_column(row_map)
-    found = bounding.rounded_columns(Columns(columns, np.asarray(data["y"])), row_map, set(), is_known=False)
+    assert rounding.is_by_column(row_map)
+    found = rounding.rounded_columns(Columns(columns, np.asarray(data["y"])), row_map, set(), is_known=False)
     (expected, target), bad = bounding.rounded_block(np.array(columns).T, np.asarray(data["y"]), row_map)
     assert bad == 0
     np.testing.assert_array_equal(found[0], expected)

@@ -30,12 +30,12 @@ BUGS = (
         "no clipping",
         "targets",
         Edit(
-            "data/bounding.py",
+            "data/rounding.py",
             "np.clip(target, *row_map.target)",
             "target",
         ),
         Edit(
-            "data/bounding.py",
+            "data/rounding.py",
             "    np.clip(bounded_target, -1.0, 1.0, out=bounded_target)  # the centre is rounded\n",
             "",
         ),

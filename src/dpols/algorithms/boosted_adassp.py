@@ -111,7 +111,7 @@ def plan(
 
 def run(rows: BoundedRows, plan: BoostedAdaSSPPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    channel = Channel(bits)
+    rows, channel = rows.rounded_in_memory(), Channel(bits)
     d = plan.n_features
     hessian, exact = gram_and_first_gradient(rows, residual_bound=plan.residual_bound)
     smallest = channel.eigenvalue(hessian, "smallest", multiplier=plan.eigenvalue_multiplier)

@@ -99,7 +99,7 @@ def plan(
 
 def run(rows: BoundedRows, plan: DPGDPlan, bits: Sequence[Bits]) -> Fit:
     """Follow the plan, once for each stream of bits."""
-    channel = Channel(bits)
+    rows, channel = rows.rounded_in_memory(), Channel(bits)
     theta = np.zeros((channel.trials, plan.n_features))
     gradients, iterates = [], [theta]
     for _ in range(plan.n_iterations):

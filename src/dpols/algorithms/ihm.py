@@ -127,7 +127,7 @@ def plan(
 
 def run(rows: BoundedRows, plan: IHMPlan, bits: Sequence[Bits], region: Region | None = None) -> Fit:
     """Follow the plan, once for each stream of bits; every step ends within the region, where there is one."""
-    channel = Channel(bits)
+    rows, channel = rows.rounded_in_memory(), Channel(bits)
     hessian, exact = gram_and_first_gradient(rows, residual_bound=plan.residual_bound)
     test = plan.certain(channel, hessian)
     theta = np.zeros((channel.trials, plan.n_features))

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .fixed_point import FixedPointSpan, row_scale, whole_targets
+from .fixed_point import FixedPointSpan
+from .rounding import bounded_targets, for_all, is_by_column, is_within, labels_alone, rounded_rows
 from .row_map import Beside, Interval, RowMap
 from .scratch import scratch
-from .source import Array, Block, Columns
+from .source import Array, Block
 from .span import Span
 
 Arithmetic = Literal["exact", "float"]
@@ -36,31 +37,14 @@ def spans(
     buffer = scratch("mapped", (longest, row_map.n_features), order)
     rounded = scratch("rounded", (longest if arithmetic == "exact" else 0, row_map.n_coordinates), order)
     within = arithmetic == "exact" and is_within(row_map)
+    at_once = within and is_by_column(row_map)
     for start in range(0, max(len(features), 1), span_rows):
         rows = slice(start, start + span_rows)
+        if at_once and (found := rounded_rows(features[rows], target[rows], row_map, rounded)) is not None:
+            yield rows, FixedPointSpan(*found), 0
+            continue
         span, bad = bounded_span(features[rows], target[rows], row_map, buffer)
         yield rows, FixedPointSpan.of(span, rounded, within=within) if arithmetic == "exact" else span, bad
-
-
-def is_within(row_map: RowMap) -> bool:
-    """Whether clipping each feature keeps every row short enough after it is rounded, too: of public numbers."""
-    if not row_map.norm_is_implied or row_map.low is None or row_map.high is None:
-        return False
-    return FixedPointSpan.longest_is_within(_longest(row_map))
-
-
-def largest_cell(row_map: RowMap) -> float:
-    """Return the largest whole number in a row of a map that `is_by_column`."""
-    longest = FixedPointSpan.of(_longest(row_map), np.empty((1, row_map.n_coordinates)), within=True)
-    return float(np.abs(longest.rows).max())
-
-
-def _longest(row_map: RowMap) -> Span:
-    """Return a row whose cells are, in size, the largest that bounds of each feature allow."""
-    low, high = map(np.asarray, (row_map.low, row_map.high))
-    longest = np.broadcast_to(np.maximum(np.abs(low), np.abs(high)), (1, row_map.n_features))
-    constant = None if row_map.constant is None else np.full((1, 1), row_map.constant)
-    return Span(longest, np.full((1, 1), 1.0 / row_map.row_norm), constant, np.zeros(1))
 
 
 def _rounded_spans(
@@ -89,7 +73,7 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
     beside = None
     if row_map.beside is not None:
         target, beside = target.reshape(-1, 2).T
-    target = _labels_alone(target, row_map)
+    target = labels_alone(target, row_map)
     mapped, squares = _mapped(features, row_map, buffer)
     # Clipping hides infinities, so the squared norms of mapped rows prove nothing.
     own = features if squares is None or row_map.scale is not None else squares
@@ -103,7 +87,7 @@ def bounded_span(features: Array, target: Array, row_map: RowMap, buffer: Array)
         mapped, shrink = _shrink_to(row_map.feature_norm, mapped, squares)
         weight = weight if shrink is None else weight * shrink[:, None]
     constant = None if row_map.constant is None else np.full((1, 1), row_map.constant)
-    bounded_target = _bounded_targets(target, row_map)
+    bounded_target = bounded_targets(target, row_map)
     if bad is not None:
         # A zero row is zero in every coordinate, also where the map would move zero elsewhere.
         good = ~bad
@@ -131,74 +115,6 @@ def rounded_block(features: Array, target: Array, row_map: RowMap) -> tuple[Bloc
     ((_, span, bad),) = spans(features, target, row_map, "exact", max(len(features), 1))
     assert isinstance(span, FixedPointSpan)
     return (span.rows, span.stored_target), bad
-
-
-def rounded_columns(columns: Columns, row_map: RowMap, outside: set[int], *, is_known: bool) -> Block | None:
-    """Return whole-numbered rows and targets straight from columns; None where a row is bad.
-
-    Each column is written once, and what lies within its bounds is not clipped: the result has the bits of
-    `rounded_block`. The map must be one that `is_by_column`. ``outside`` gets the places of columns that do not lie
-    within their bounds; where it ``is_known``, others are not looked at.
-    """
-    n_rows, width = len(columns.target), row_map.n_coordinates
-    rows = scratch("rounded", (n_rows, width), "F")
-    factor = 1.0 / row_map.row_norm * row_scale(width)
-    centre, scale, low, high = map(np.asarray, (row_map.centre, row_map.scale, row_map.low, row_map.high))
-    numbers = np.broadcast_arrays(centre, 1.0 / scale, low, high)
-    target = _labels_alone(columns.target, row_map)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not n_rows or not np.isfinite(target.sum()):
-            return None
-        mapping = zip(*(each.tolist() for each in numbers), strict=True)
-        for place, (column, out, (*affine, low, high)) in enumerate(
-            zip(columns.features, rows.T, mapping, strict=False)
-        ):
-            mapped = _mapped_column(column, out, *affine)
-            if not (is_known and place not in outside) and not _lies_within(mapped, low, high):
-                outside.add(place)
-                if not np.isfinite(column).all():
-                    return None
-                mapped = np.clip(mapped, low, high, out=out, dtype=np.float64)
-            np.rint(np.multiply(mapped, factor, out=out, dtype=np.float64), out=out)
-    if row_map.constant is not None:
-        rows[:, -1] = np.rint(row_map.constant * row_scale(width))
-    return rows, whole_targets(_bounded_targets(target, row_map))
-
-
-def _mapped_column(column: Array, out: Array, centre: float, scale: float) -> Array:
-    """Return a column less its centre, times the scale; itself, or in the memory of ``out``."""
-    mapped = column
-    if centre != 0.0:
-        mapped = np.subtract(mapped, centre, out=out, dtype=np.float64)
-    if scale != 1.0:
-        mapped = np.multiply(mapped, scale, out=out, dtype=np.float64)
-    return mapped
-
-
-def _lies_within(values: Array, low: float, high: float) -> bool:
-    """Whether all values are numbers between two others, as doubles."""
-    return float(values.min()) >= low and float(values.max()) <= high
-
-
-def is_by_column(row_map: RowMap) -> bool:
-    """Whether bounds of each feature are all that makes a row short, also after it is rounded: of public numbers."""
-    return row_map.beside is None and row_map.scale is not None and row_map.centre is not None and is_within(row_map)
-
-
-def _labels_alone(target: Array, row_map: RowMap) -> Array:
-    """Return targets with nan for what is no label, where they are labels; as they are otherwise."""
-    if not row_map.labelled:
-        return target
-    no, yes = row_map.target
-    return np.where((target == no) | (target == yes), target, np.nan)
-
-
-def _bounded_targets(target: Array, row_map: RowMap) -> Array:
-    """Return targets within [-1, 1]."""
-    target = target.astype(np.float64, copy=False)
-    bounded_target = (np.clip(target, *row_map.target) - row_map.target_centre) / row_map.target_scale
-    np.clip(bounded_target, -1.0, 1.0, out=bounded_target)  # the centre is rounded
-    return np.asarray(bounded_target)
 
 
 def _roots(weights: Array, largest: float, bad: Array | None) -> Array:
@@ -231,20 +147,15 @@ def _mapped(features: Array, row_map: RowMap, buffer: Array) -> tuple[Array, Arr
         mapped = buffer[: len(features)]
         with np.errstate(over="ignore"):  # a value too large is clipped, and a warning would tell of it
             if row_map.centre.any():
-                features = np.subtract(features, _for_all(row_map.centre), out=mapped)
-            scale = _for_all(1.0 / row_map.scale)
+                features = np.subtract(features, for_all(row_map.centre), out=mapped)
+            scale = for_all(1.0 / row_map.scale)
             if not np.array_equal(scale, 1.0):
                 features = np.multiply(features, scale, out=mapped)
-        np.clip(features, _for_all(row_map.low), _for_all(row_map.high), out=mapped)
+        np.clip(features, for_all(row_map.low), for_all(row_map.high), out=mapped)
     if row_map.norm_is_implied:
         return mapped, None
     with np.errstate(over="ignore", invalid="ignore"):
         return mapped, np.einsum("ij,ij->i", mapped, mapped)
-
-
-def _for_all(numbers: Array) -> Any:
-    """Return one number for all columns, which takes a fraction of the time, where that is what they are."""
-    return numbers.flat[0] if (numbers == numbers.flat[0]).all() else numbers
 
 
 def _bad_rows(features: Array, target: Array, beside: Array | None, values: Array, *, positive: bool) -> Array | None:

@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .bounding import is_by_column, largest_cell, rounded_block, rounded_columns
+from .bounding import rounded_block
 from .packed_rows import BELOW, PackedRows
+from .rounding import is_by_column, largest_cell, rounded_columns
 from .row_map import RowMap
 from .row_numbers import RowsOfTasks, kept_bytes
 from .source import Block, Columns, Kernel, RowSource, Total

@@ -117,6 +117,11 @@ class BoundedRows:
         self._check(Total((), self.n_rows), int(bad))
         return replace(self, spans=SpansAtHand(list(blocks), self.n_rows))
 
+    def rounded_in_memory(self) -> "BoundedRows":
+        """Return the same for rows in memory in exact arithmetic; others as they are, so that files take no memory."""
+        in_memory = self.arithmetic == "exact" and isinstance(self.source, RowsInMemory)
+        return self.bounded_once() if in_memory else self
+
     def _with_spans(self) -> "BoundedRows":
         """Return rounded rows with their spans at hand where they are held as doubles."""
         source = self.source
