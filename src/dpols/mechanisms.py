@@ -17,6 +17,7 @@ import numpy as np
 
 from .errors import DataError, ParameterError
 from .exact.eigenvalue_bounds import certified_eigenvalue
+from .exact.matrix_draws import Parameter
 from .exact.rounded_gaussian import rounded_gaussian
 from .exact.rounded_sketch import rounded_sketch
 from .exact.rounded_wishart import rounded_wishart
@@ -59,6 +60,7 @@ class Channel:
         self._bits = bits
         self._releases: list[Release] = []
         self._last_root: tuple[Statistic, Array, Array] | None = None
+        self._last_parameter: tuple[Statistic, int, Parameter] | None = None
 
     @property
     def trials(self) -> int:
@@ -121,7 +123,7 @@ class Channel:
         if gram.exact:
             lifts = _whole_numbered_shifts(gram, floor, known)
             pairs = zip(lifts, self._bits, strict=True)
-            sketches = np.stack([_whole_numbered_sketch(gram.value, lift, rows, bits) for lift, bits in pairs])
+            sketches = np.stack([self._whole_numbered_sketch(gram, lift, rows, bits) for lift, bits in pairs])
             return Mixed(sketches * gram.step, np.array([float(lift) for lift in lifts]) * gram.step)
         shift = np.maximum(floor * gram.sensitivity - known, 0.0)
         d = len(gram.value)
@@ -172,6 +174,16 @@ class Channel:
             last = gram, shift, root_of(gram.value + shift[:, None, None] * np.eye(len(gram.value)))
             self._last_root = last
         return last[2]
+
+    def _whole_numbered_sketch(self, gram: Statistic, shift: int, rows: int, bits: Bits) -> Array:
+        """Return the Gram matrix of a sketch; sketches of one matrix share its roots, which are exact and stay here."""
+        last = self._last_parameter
+        if last is None or last[0] is not gram or last[1] != shift:
+            last = self._last_parameter = gram, shift, Parameter(gram.value, shift)
+        sketch = rounded_wishart(
+            gram.value, shift=shift, rows=rows, grid_exponent=_SKETCH_GRID, bits=bits, parameter=last[2]
+        )
+        return np.asarray(sketch.astype(np.float64) * 2.0**_SKETCH_GRID)
 
     def _noise(self, statistic: Statistic, multiplier: float, shape: tuple[int, ...], factor: float = 1.0) -> Array:
         """Return each trial's noise in steps, of standard deviation ``factor * multiplier`` times the sensitivity."""
@@ -235,11 +247,6 @@ def _eigenvalue(gram: Statistic, which: Extreme) -> tuple[Statistic, float]:
 def _whole_numbered_shifts(gram: Statistic, floor: float, known: Array) -> list[int]:
     """Return the shift that lifts each trial's known eigenvalue to the floor, rounded up."""
     return [max(math.ceil(Fraction(floor) * int(gram.sensitivity) - math.floor(value)), 0) for value in known]
-
-
-def _whole_numbered_sketch(gram: Array, shift: int, rows: int, bits: Bits) -> Array:
-    sketch = rounded_wishart(gram, shift=shift, rows=rows, grid_exponent=_SKETCH_GRID, bits=bits)
-    return np.asarray(sketch.astype(np.float64) * 2.0**_SKETCH_GRID)
 
 
 def _standard_wishart_factor(rows: int, d: int, bits: Bits) -> Array:

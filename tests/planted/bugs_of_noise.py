@@ -49,8 +49,8 @@ BUGS = (
         "sketch",
         Edit(
             "mechanisms.py",
-            "_whole_numbered_sketch(gram.value, lift,",
-            "_whole_numbered_sketch(gram.value, math.isqrt(lift),",
+            "self._whole_numbered_sketch(gram, lift,",
+            "self._whole_numbered_sketch(gram, math.isqrt(lift),",
         ),
         Edit(
             "mechanisms.py",

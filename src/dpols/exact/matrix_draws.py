@@ -1,7 +1,8 @@
 """What draws with an integer matrix A as their covariance have in common: a root of A, more bits on demand, a grid.
 
 A draw is evaluated as a function of a root L of A, A = L L', and of ideal uniforms (see `ideal`). If that leaves a
-decision open, the known bits are doubled, the precision follows, and the same draw is evaluated again.
+decision open, the precision rises; then the known bits are doubled, the precision follows, and the same draw is
+evaluated again.
 
 Singular A. Let the columns P of A be a basis of its column space. A is positive semidefinite, so A_PP is positive
 definite and A = A_P inverse(A_PP) A_P'; with A_PP = C C' the matrix A_P inverse(C)', padded with zero columns, serves
@@ -19,12 +20,41 @@ from .ideal import IdealUniforms, nearest_integer
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
-_GUARD_BITS = 64
+_FEW_BITS, _GUARD_BITS = 32, 64
 _ZERO = arb(0)
 
 
-def parameter_of(gram: ArrayLike, shift: int) -> fmpz_mat:
-    """The matrix gram + shift I, after a check that it is symmetric and of integers."""
+class Parameter:
+    """The matrix gram + shift I, and roots of it, which draws with the same matrix share.
+
+    A root is computed with few bits first, which nearly all draws can do with.
+    """
+
+    def __init__(self, gram: ArrayLike, shift: int) -> None:
+        self.matrix = _shifted(gram, shift)
+        self.size: int = self.matrix.nrows()
+        self._basis: Sequence[int] = range(self.size)
+        self._roots: dict[int, arb_mat | None] = {}
+
+    def precisions(self, depth: int) -> tuple[int, int]:
+        """Return how many bits to compute with, at first and if that leaves a decision open."""
+        return depth + _FEW_BITS, depth + self.size + _GUARD_BITS
+
+    def root(self, precision: int) -> arb_mat | None:
+        """Return a matrix L with L L' = matrix at the working precision, which this is; None if that is too low."""
+        if precision not in self._roots:
+            self._roots[precision] = _square_root(self.matrix, self._basis)
+        return self._roots[precision]
+
+    def look_for_a_basis(self) -> None:
+        """Take columns that are a basis of the column space, where all may be too many."""
+        if len(self._basis) == self.size:
+            self._basis = _column_basis(self.matrix)
+            self._roots.clear()
+
+
+def _shifted(gram: ArrayLike, shift: int) -> fmpz_mat:
+    """Return the matrix gram + shift I, after a check that it is symmetric and of integers."""
     entries = np.array(gram, dtype=object)
     if entries.ndim != 2 or entries.shape[0] != entries.shape[1] or entries.size == 0:
         raise ValueError(f"gram must be a square matrix, got shape {entries.shape}.")
@@ -39,19 +69,18 @@ def parameter_of(gram: ArrayLike, shift: int) -> fmpz_mat:
 
 
 def settled(
-    attempt: Callable[[arb_mat, list[arb]], Integers | None], parameter: fmpz_mat, uniforms: IdealUniforms
+    attempt: Callable[[arb_mat, list[arb]], Integers | None], parameter: Parameter, uniforms: IdealUniforms
 ) -> Integers:
     """What `attempt` makes of a root of `parameter` and of the uniforms; it returns None while a decision is open."""
-    size = parameter.nrows()
-    basis: Sequence[int] = range(size)
     while True:
-        with ctx.workprec(uniforms.depth + size + _GUARD_BITS):
-            root = _square_root(parameter, basis)
-            draw = None if root is None else attempt(root, uniforms.balls())
-        if draw is not None:
-            return draw
-        if root is None and len(basis) == size:
-            basis = _column_basis(parameter)
+        for precision in parameter.precisions(uniforms.depth):
+            with ctx.workprec(precision):
+                root = parameter.root(precision)
+                draw = None if root is None else attempt(root, uniforms.balls())
+            if draw is not None:
+                return draw
+        if root is None:
+            parameter.look_for_a_basis()
         uniforms.extend()
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..randomness import Bits
 from .ideal import IdealUniforms, normals
-from .matrix_draws import Integers, on_grid, parameter_of, settled
+from .matrix_draws import Integers, Parameter, on_grid, settled
 
 
 def rounded_sketch(gram: ArrayLike, *, shift: int, rows: int, grid_exponent: int, bits: Bits) -> Integers:
@@ -27,10 +27,10 @@ def rounded_sketch(gram: ArrayLike, *, shift: int, rows: int, grid_exponent: int
     `gram` is symmetric, positive semidefinite and of integers. Takes a number of words from `bits` that depends on
     `rows` and the size of `gram` only. The result is of int64 if every entry fits and of Python integers otherwise.
     """
-    parameter = parameter_of(gram, shift)
+    parameter = Parameter(gram, shift)
     if operator.index(rows) < 1:
         raise ValueError(f"rows must be at least 1, got {rows}.")
-    size = parameter.nrows()
+    size = parameter.size
     count = rows * size
     uniforms = IdealUniforms(bits.words(count + count % 2).tolist(), bits.spawn())
 

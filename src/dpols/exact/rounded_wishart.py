@@ -26,21 +26,23 @@ from numpy.typing import ArrayLike
 
 from ..randomness import Bits
 from .ideal import IdealUniforms, normals
-from .matrix_draws import Integers, on_grid, parameter_of, settled
+from .matrix_draws import Integers, Parameter, on_grid, settled
 
 _ONE = arb(1)
 _ZERO = arb(0)
 
 
-def rounded_wishart(gram: ArrayLike, *, shift: int, rows: int, grid_exponent: int, bits: Bits) -> Integers:
+def rounded_wishart(
+    gram: ArrayLike, *, shift: int, rows: int, grid_exponent: int, bits: Bits, parameter: Parameter | None = None
+) -> Integers:
     """The Wishart matrix with `rows` degrees of freedom and parameter gram + shift I, in multiples of 2**grid_exponent.
 
     `gram` is symmetric, positive semidefinite and of integers. Takes a number of words from `bits` that depends on
     `rows` and the size of `gram` only. The result is symmetric, of int64 if every entry fits and of Python integers
-    otherwise.
+    otherwise. ``parameter`` is that of this matrix and shift, where other draws have made it.
     """
-    parameter = parameter_of(gram, shift)
-    size = parameter.nrows()
+    parameter = Parameter(gram, shift) if parameter is None else parameter
+    size = parameter.size
     uniforms = IdealUniforms(bits.words(sum(_uniforms(size, rows))).tolist(), bits.spawn())
 
     def attempt(root: arb_mat, known: list[arb]) -> Integers | None:
