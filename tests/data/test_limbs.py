@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpols import Bounds
 from dpols.data import ArraySource, BoundedRows, rounding
-from dpols.data.fixed_point import from_limbs, to_limbs
 from dpols.data.source import Total
+from dpols.data.whole_numbers import from_limbs, to_limbs
 from dpols.statistics import gram, gram_with_target, totals
 
 

@@ -9,7 +9,7 @@ from test_law_whitened import metric_of, ready
 
 from dpols import Bounds, PrivateLinearRegression
 from dpols.algorithms import path
-from dpols.data import fixed_point, kept_rows
+from dpols.data import kept_rows, whole_numbers
 from dpols.statistics import (
     Gradients,
     on_grid,
@@ -24,7 +24,7 @@ from dpols.statistics import (
 
 pytestmark = pytest.mark.filterwarnings("error")
 seeds = st.integers(0, 2**32 - 1)
-STEP = 2.0**-fixed_point.BITS
+STEP = 2.0**-whole_numbers.BITS
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def rounded_twice(rng, width):
 
 
 def grid_value(theta):
-    numbers, exponent = fixed_point.on_grid(theta)
+    numbers, exponent = whole_numbers.on_grid(theta)
     return numbers * 2.0 ** -exponent[:, None]
 
 

@@ -7,7 +7,7 @@ BUGS = (
         "what a row adds depends on its place",
         "mean function about the mean of a block",
         Edit(
-            "data/fixed_point.py",
+            "data/whole_rows.py",
             "        expected = response.expected(self._offset_predictors(theta, exponent, response))\n",
             "        predictors = self._offset_predictors(theta, exponent, response)\n"
             "        expected = response.expected(predictors + 1e-6 * predictors.mean(axis=0))\n",
@@ -91,7 +91,7 @@ BUGS = (
         "deviances in exact arithmetic",
         Edit(
             "data/fixed_point.py",
-            "np.rint(weight * _in_steps(part, bound))",
+            "np.rint(weight * in_steps(part, bound))",
             "np.rint(weight * part * (ONE / bound))",
         ),
     ),

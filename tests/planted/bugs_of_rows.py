@@ -12,7 +12,7 @@ BUGS = (
             "",
         ),
         Edit(
-            "data/fixed_point.py",
+            "data/whole_numbers.py",
             "    return np.clip(steps, -ONE, ONE, out=steps)\n",
             "    return steps\n",
         ),
@@ -40,7 +40,7 @@ BUGS = (
             "",
         ),
         Edit(
-            "data/fixed_point.py",
+            "data/whole_numbers.py",
             "np.clip(np.rint(target * ONE), -ONE, ONE)",
             "np.rint(target * ONE)",
         ),
@@ -240,13 +240,13 @@ BUGS = (
     Bug(
         "no clipping",
         "whole numbers of rows that are too long",
-        Edit("data/fixed_point.py", "[0] <= SQUARE)", "[0] <= 2.0 * SQUARE)"),
+        Edit("data/whole_rows.py", "[0] <= SQUARE)", "[0] <= 2.0 * SQUARE)"),
     ),
     Bug(
         "sums that are not exact",
         "limbs that overflow",
         Edit(
-            "data/fixed_point.py",
+            "data/whole_numbers.py",
             "    if np.abs(high).max(initial=0) < 1 << 29 and low.max(initial=0) < 1 << 61:\n",
             "    if True:\n",
         ),
@@ -255,7 +255,7 @@ BUGS = (
         "sums that are not exact",
         "spans that are too long",
         Edit(
-            "data/fixed_point.py",
+            "data/whole_numbers.py",
             "SPAN_ROWS = 1 << (53 - 2 * BITS)",
             "SPAN_ROWS = 1 << (58 - 2 * BITS)",
         ),

@@ -25,7 +25,7 @@ BUGS = (
         "weights applied twice",
         "expected targets",
         Edit(
-            "data/fixed_point.py",
+            "data/whole_rows.py",
             "            expected = expected * (self.root / ONE)[:, None]\n",
             "            expected = expected * np.square(self.root / ONE)[:, None]\n",
         ),

@@ -63,8 +63,8 @@ BUGS = (
         "rows rounded to the nearest",
         Edit(
             "data/fixed_point.py",
-            "np.maximum(limit - slack, 0.0) * _DOWN / lengths",
-            "np.maximum(limit, 0.0) * _DOWN / lengths",
+            "np.maximum(limit - slack, 0.0) * DOWN / lengths",
+            "np.maximum(limit, 0.0) * DOWN / lengths",
         ),
         Edit("data/fixed_point.py", "np.trunc(self.rows * share[:, None])", "np.rint(self.rows * share[:, None])"),
     ),
@@ -77,7 +77,7 @@ BUGS = (
         "what a row adds depends on its place",
         "length by a sum over the columns",
         Edit(
-            "data/fixed_point.py",
+            "data/whole_rows.py",
             "        squares = np.add.reduce(products, axis=0)[: len(self.rows)]\n",
             "        rows = np.ascontiguousarray(products.T)\n"
             "        squares = rows.sum(axis=1) if len(rows) % 2 else products.sum(axis=0)\n",
@@ -174,7 +174,7 @@ BUGS = (
             "weights = residuals * (ONE / limit)",
         ),
         Edit(
-            "data/fixed_point.py",
+            "data/whole_numbers.py",
             "    if squares.max(initial=0.0) > SQUARE:\n        steps",
             "    if False:\n        steps",
         ),

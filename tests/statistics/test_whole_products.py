@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpols.data.fixed_point import quantised
+from dpols.data.whole_numbers import quantised
 from dpols.statistics.whole_products import WholeMetric
 
 

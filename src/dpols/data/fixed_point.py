@@ -12,79 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..families import Response
-from .bounds import Beside
 from .source import Array
-from .span import Span, binned_sums, count_between, offsets_of, places_in_bins, unscaled
-
-BITS = 20
-ONE = float(1 << BITS)  # the norm of the longest row, and the largest target and residual
-SQUARE = float(1 << 2 * BITS)
-THETA_BITS = 53 - BITS
-RESIDUAL_BITS = 18  # of residuals from an expected target, in addition to those of targets; they are at most 2
-SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
-_DOWN = 1.0 - 2.0**-50  # more than a few operations on doubles can round up by
-_LIMB = 32
-_WIDE = 64  # columns from which on to know zeros of a matrix saves time
-_LIMB_MASK = np.int64((1 << _LIMB) - 1)
+from .span import binned_sums, count_between, offsets_of, places_in_bins, unscaled
+from .whole_numbers import BITS, DOWN, ONE, RESIDUAL_BITS, SQUARE, in_steps, in_the_ball, to_limbs
+from .whole_rows import WholeRows
 
 
 @dataclass(frozen=True)
-class FixedPointSpan:
-    """Whole-numbered rows of norm at most 2^20 and targets of at most 2^20, held as doubles.
-
-    Where rows were given weights, row and target were multiplied by ``root``, the root of the weight over the largest,
-    before they were rounded; it is a whole number of at most 2^20, too.
-    """
-
-    rows: Array
-    target: Array
-    root: Array | None = None
-    exposure: Array | None = None  # over the largest one, as it was divided
-
-    @property
-    def stored_target(self) -> Array:
-        """The targets with what stands beside them, as they are kept where rows are rounded once."""
-        beside = self.exposure if self.root is None else self.root
-        return self.target if beside is None else np.column_stack((self.target, beside))
-
-    @classmethod
-    def stored(cls, rows: Array, target: Array, beside: Beside | None) -> "FixedPointSpan":
-        """Return a span of rounded rows and of targets as they are kept; rows may be kept without what was beside."""
-        if target.ndim == 1:
-            return cls(rows, target)
-        own, more = target.T
-        return cls(rows, own, exposure=more) if beside == "exposure" else cls(rows, own, more)
-
-    @classmethod
-    def of(cls, span: Span, buffer: Array, *, within: bool = False) -> "FixedPointSpan":
-        """Round the rows of a span into a buffer of at least as many rows.
-
-        It makes rows that are too long zero; ``within`` says that there are none, as `longest_is_within` can tell.
-        """
-        p = span.features.shape[1]
-        width = p + (span.constant is not None)
-        scale = row_scale(width)
-        rows = buffer[: len(span.features)]
-        np.multiply(span.features, span.weight * scale, out=rows[:, :p])
-        if span.constant is not None:
-            rows[:, p] = np.broadcast_to(span.constant[:, 0] * scale, len(rows))
-        np.rint(rows, out=rows)
-        if not within:
-            squares = np.einsum("ij,ij->i", rows, rows)
-            if squares.max(initial=0.0) > SQUARE:
-                rows[squares > SQUARE] = 0.0
-        root = None if span.root is None else np.rint(span.root * ONE)
-        return cls(rows, whole_targets(span.target), root, span.exposure)
-
-    @classmethod
-    def longest_is_within(cls, longest: Span) -> bool:
-        """Whether no row is too long whose cells are at most those of one row, in size, that a span holds.
-
-        A product with a number above zero and rounding keep the order of numbers, so its whole numbers are the largest.
-        """
-        width = longest.features.shape[1] + (longest.constant is not None)
-        rows = cls.of(longest, np.empty((1, width)), within=True).rows
-        return bool(np.einsum("ij,ij->i", rows, rows)[0] <= SQUARE)
+class FixedPointSpan(WholeRows):
+    """Sums over whole-numbered rows; those of exact numbers are in limbs."""
 
     def gram(self) -> tuple[Array, Array]:
         """Return rows.T @ rows in limbs."""
@@ -113,7 +49,7 @@ class FixedPointSpan:
 
     def clipped_squares(self, theta: Array, exponent: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         """Return the sum of squares of residuals in limbs, each of at most 2^20 steps of ``residual_bound`` / 2^20."""
-        steps = _in_steps(self._residuals(theta, exponent), residual_bound)
+        steps = in_steps(self._residuals(theta, exponent), residual_bound)
         # A square is at most 2^40, so that a span's sum is exact like any other.
         return to_limbs(np.einsum("ij,ij->j", steps, steps)[:, None])
 
@@ -125,11 +61,11 @@ class FixedPointSpan:
         """
         fitted, target = self._unscaled_predictors(theta, exponent), (self.target / ONE)[:, None]
         target = target if self.root is None else unscaled(target, self.root / ONE)
-        steps = _in_steps(target - fitted, residual_bound)
+        steps = in_steps(target - fitted, residual_bound)
         return to_limbs(binned_sums(fitted, steps, np.any(self.rows != 0.0, axis=1), edges, one=ONE))
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:
-        return to_limbs(_in_steps(residuals, residual_bound).T @ self.rows)
+        return to_limbs(in_steps(residuals, residual_bound).T @ self.rows)
 
     def norm_clipped_gradient(self, theta: Array, exponent: Array, norm_bound: float) -> tuple[Array, Array]:
         """Return the sum of rows times residuals, each of norm at most 2^40, in steps of ``norm_bound`` / 2^40."""
@@ -170,22 +106,6 @@ class FixedPointSpan:
         """Return both."""
         return *self.totals(), *self.products()
 
-    def lengths(self, metric: Array, exponent: Array) -> Array:
-        """Return |M'x| for every row x and trial, at most a few units in the last place too small.
-
-        The columns of M are whole numbers in steps of 2^-exponent (`quantised`), so products with a row are exact, and
-        squares are added in the order of the columns: the result depends on the row alone, bit for bit.
-        """
-        return np.stack([self._lengths(*each) for each in zip(metric, exponent, strict=True)], axis=1)
-
-    def _lengths(self, columns: Array, exponent: Array) -> Array:
-        products = self._inside(columns, exponent)
-        np.multiply(products, products, out=products)
-        if products.shape[1] == 1:
-            products = np.repeat(products, 2, axis=1)  # numpy sums a lone line in another order
-        squares = np.add.reduce(products, axis=0)[: len(self.rows)]
-        return np.asarray(np.sqrt(squares, out=squares))
-
     def length_counts(self, lengths: Array, edges: Array) -> tuple[Array]:
         """Return how many lengths lie above each edge but not the next."""
         return (count_between(lengths, edges).astype(np.int64),)
@@ -197,7 +117,7 @@ class FixedPointSpan:
         """
         lengths = self.at_most(lengths)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(lengths <= limit, 1.0, np.maximum(limit - slack, 0.0) * _DOWN / lengths)
+            share = np.where(lengths <= limit, 1.0, np.maximum(limit - slack, 0.0) * DOWN / lengths)
         grams = [self._gram_of_shares(each) for each in share.T]
         return to_limbs(np.stack(grams))
 
@@ -221,6 +141,52 @@ class FixedPointSpan:
         residuals = self.whole_residuals(theta, exponent)
         counts = count_between(lengths * np.abs(residuals * 2.0 ** -(exponent + BITS)), edges)
         return *self.gradient_of(lengths, residuals, exponent, limit), counts.astype(np.int64)
+
+    def score_counts(
+        self, lengths: Array, theta: Array, exponent: Array, response: Response | None, edges: Array
+    ) -> tuple[Array]:
+        """Return how many products of length and residual lie above each edge but not the next."""
+        residuals = self._score_residuals(theta, exponent, response)
+        return (count_between(lengths * np.abs(residuals), edges).astype(np.int64),)
+
+    def shortened_scores(
+        self,
+        lengths: Array,
+        theta: Array,
+        exponent: Array,
+        response: Response | None,
+        limit: Array,
+        columns: Array,
+        column_exponent: Array,
+    ) -> tuple[Array, ...]:
+        """Return for each trial the Gram matrix of M' row * residual in limbs, in steps of limit / 2^20.
+
+        A score has a length of at most the limit, and is cut off to whole numbers. What M' makes of a row is exact, and
+        each of its entries is multiplied on its own, so that a score depends on its row alone, bit for bit.
+        """
+        residuals = self._score_residuals(theta, exponent, response)
+        with np.errstate(divide="ignore"):
+            level = limit * DOWN / self.at_most(lengths)
+        weights = np.clip(residuals, -level, level) * (ONE / limit)
+        inside = [self._inside(*each) for each in zip(columns, column_exponent, strict=True)]
+        steps = [in_the_ball(np.trunc(each * weight)) for each, weight in zip(inside, weights.T, strict=True)]
+        return to_limbs(np.stack([each @ each.T for each in steps]))
+
+    def gradient_of(self, lengths: Array, residuals: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
+        """Return the shortened gradient in limbs, from whole-numbered residuals, which are overwritten."""
+        with np.errstate(divide="ignore"):
+            level = (limit * 2.0 ** (exponent + BITS) * DOWN) / self.at_most(lengths)
+        np.floor(level, out=level)
+        np.minimum(level, SQUARE, out=level)
+        steps = np.minimum(residuals, level, out=residuals)
+        np.maximum(steps, np.negative(level, out=level), out=steps)
+        # One product takes less time than two, as it reads the rows once; it is fastest for parts in lines.
+        n_rows, trials = steps.shape
+        parts = np.empty((2 * trials, n_rows))
+        upper, lower = parts[:trials], parts[trials:]
+        np.floor(np.multiply(steps.T, 2.0**-BITS, out=upper), out=upper)
+        np.subtract(steps.T, np.multiply(upper, ONE, out=lower), out=lower)
+        return to_limbs(parts @ self.rows)
 
     def mean_gradient(
         self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array
@@ -250,7 +216,7 @@ class FixedPointSpan:
         """
         root = np.sqrt(response.slope(self._offset_predictors(theta, exponent, response)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.maximum(limit - slack, 0.0) * _DOWN / self.at_most(lengths)
+            most = np.maximum(limit - slack, 0.0) * DOWN / self.at_most(lengths)
         share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
         return to_limbs(np.stack([self._gram_of_shares(each) for each in share.T]))
 
@@ -260,29 +226,6 @@ class FixedPointSpan:
         """Return how many products of length and root of the slope lie above each edge but not the next."""
         values = lengths * np.sqrt(response.slope(self._offset_predictors(theta, exponent, response)))
         return (count_between(values, edges).astype(np.int64),)
-
-    def _predictors(self, theta: Array, exponent: Array) -> Array:
-        """Return x'theta from an exact product, for theta in steps of 2^-exponent."""
-        product: Array = self.rows @ theta.T
-        product *= 2.0 ** -(exponent + BITS)
-        return product
-
-    def _unscaled_predictors(self, theta: Array, exponent: Array) -> Array:
-        """Return x'theta of the rows as they were before they were multiplied by the roots of their weights."""
-        product = self._predictors(theta, exponent)
-        return product if self.root is None else unscaled(product, self.root / ONE)
-
-    def _offset_predictors(self, theta: Array, exponent: Array, response: Response) -> Array:
-        """Return the linear predictors of mean outcomes, in which exposure is an offset; each is of its row alone."""
-        product = self._unscaled_predictors(theta, exponent)
-        return product if self.exposure is None else np.asarray(product + offsets_of(self.exposure, response))
-
-    def _mean_residuals(self, theta: Array, exponent: Array, response: Response) -> Array:
-        """Return residuals from the expected target as whole numbers in steps of 2^-38."""
-        expected = response.expected(self._offset_predictors(theta, exponent, response))
-        if self.root is not None:
-            expected = expected * (self.root / ONE)[:, None]
-        return np.rint(((self.target / ONE)[:, None] - expected) * (ONE * 2.0**RESIDUAL_BITS))
 
     def deviances(
         self, theta: Array, exponent: Array, response: Response, null: Array, bound: Array
@@ -299,7 +242,7 @@ class FixedPointSpan:
         parts = [
             response.deviance(outcome, each) for each in (self._offset_predictors(theta, exponent, response), base)
         ]
-        steps = [np.rint(weight * _in_steps(part, bound)) for part in parts]
+        steps = [np.rint(weight * in_steps(part, bound)) for part in parts]
         return to_limbs(np.stack([each.sum(axis=0) for each in steps], axis=1))
 
     def calibration_sums(
@@ -311,168 +254,7 @@ class FixedPointSpan:
         They, and the bin, are computed element by element, so that what a row adds depends on that row alone.
         """
         predictors, used = self._offset_predictors(theta, exponent, response), np.any(self.rows != 0.0, axis=1)
-        outcomes = _in_steps(response.outcome(self.target / ONE)[:, None], ends[-1])
+        outcomes = in_steps(response.outcome(self.target / ONE)[:, None], ends[-1])
         places = np.rint(places_in_bins(predictors, response.mean(predictors), edges, ends) * ONE)
         parts = [binned_sums(predictors, each, used, edges, one=ONE) for each in (outcomes, places)]
         return to_limbs(np.concatenate((parts[0], parts[1][:, len(edges) :]), axis=1))
-
-    def score_counts(
-        self, lengths: Array, theta: Array, exponent: Array, response: Response | None, edges: Array
-    ) -> tuple[Array]:
-        """Return how many products of length and residual lie above each edge but not the next."""
-        residuals = self._score_residuals(theta, exponent, response)
-        return (count_between(lengths * np.abs(residuals), edges).astype(np.int64),)
-
-    def shortened_scores(
-        self,
-        lengths: Array,
-        theta: Array,
-        exponent: Array,
-        response: Response | None,
-        limit: Array,
-        columns: Array,
-        column_exponent: Array,
-    ) -> tuple[Array, ...]:
-        """Return for each trial the Gram matrix of M' row * residual in limbs, in steps of limit / 2^20.
-
-        A score has a length of at most the limit, and is cut off to whole numbers. What M' makes of a row is exact, and
-        each of its entries is multiplied on its own, so that a score depends on its row alone, bit for bit.
-        """
-        residuals = self._score_residuals(theta, exponent, response)
-        with np.errstate(divide="ignore"):
-            level = limit * _DOWN / self.at_most(lengths)
-        weights = np.clip(residuals, -level, level) * (ONE / limit)
-        inside = [self._inside(*each) for each in zip(columns, column_exponent, strict=True)]
-        steps = [in_the_ball(np.trunc(each * weight)) for each, weight in zip(inside, weights.T, strict=True)]
-        return to_limbs(np.stack([each @ each.T for each in steps]))
-
-    def scores(
-        self, theta: Array, exponent: Array, response: Response | None, columns: Array, column_exponent: Array
-    ) -> Array:
-        """Return M' row * residual, a line for each row, for one theta and one M; a line depends on its row alone."""
-        residuals = self._score_residuals(theta[None], exponent[None], response)[:, 0]
-        return np.asarray((self._inside(columns, column_exponent) * residuals).T)
-
-    def _score_residuals(self, theta: Array, exponent: Array, response: Response | None) -> Array:
-        """Return residuals from the linear predictor, exactly, or from the expected target of a family."""
-        if response is None:
-            return self.whole_residuals(theta, exponent) * 2.0 ** -(exponent + BITS)
-        return self._mean_residuals(theta, exponent, response) * 2.0 ** -(RESIDUAL_BITS + BITS)
-
-    def _inside(self, columns: Array, exponent: Array) -> Array:
-        """Return M' row of every row, in columns: exactly, as M has whole numbers in steps of 2^-exponent."""
-        columns = columns * 2.0 ** -(exponent + BITS)[:, None]  # by powers of two, which no product rounds
-        if len(columns) < _WIDE or not _is_centring(columns):
-            products: Array = columns @ self.rows.T
-        else:
-            products = np.empty(self.rows.shape[::-1])
-            np.multiply(self.rows.T, np.diag(columns)[:, None], out=products)
-            products[:-1] += columns[:-1, -1:] * self.rows[:, -1]
-        return products
-
-    def gradient_of(self, lengths: Array, residuals: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
-        """Return the shortened gradient in limbs, from whole-numbered residuals, which are overwritten."""
-        with np.errstate(divide="ignore"):
-            level = (limit * 2.0 ** (exponent + BITS) * _DOWN) / self.at_most(lengths)
-        np.floor(level, out=level)
-        np.minimum(level, SQUARE, out=level)
-        steps = np.minimum(residuals, level, out=residuals)
-        np.maximum(steps, np.negative(level, out=level), out=steps)
-        # One product takes less time than two, as it reads the rows once; it is fastest for parts in lines.
-        n_rows, trials = steps.shape
-        parts = np.empty((2 * trials, n_rows))
-        upper, lower = parts[:trials], parts[trials:]
-        np.floor(np.multiply(steps.T, 2.0**-BITS, out=upper), out=upper)
-        np.subtract(steps.T, np.multiply(upper, ONE, out=lower), out=lower)
-        return to_limbs(parts @ self.rows)
-
-    def at_most(self, lengths: Array) -> Array:
-        """Return numbers that the true lengths do not exceed."""
-        return np.asarray(lengths * (1.0 + (self.rows.shape[1] + 8.0) * 2.0**-52))
-
-    def whole_residuals(self, theta: Array, exponent: Array) -> Array:
-        """Return y - x'theta in steps of 2^-(20 + exponent), exactly."""
-        product: Array = self.rows @ theta.T
-        return np.subtract(self.target[:, None] * 2.0**exponent, product, out=product)
-
-    def _residuals(self, theta: Array, exponent: Array) -> Array:
-        """Return y - x'theta from an exact product, for theta of shape (trials, d) in steps of 2^-exponent."""
-        product = self._predictors(theta, exponent)
-        return np.subtract((self.target / ONE)[:, None], product, out=product)
-
-
-def row_scale(width: int) -> float:
-    """Return by what rows of so many coordinates and of norm at most 1 are multiplied before they are rounded.
-
-    Rounding moves a row by at most sqrt(width) / 2; one unit more covers the rounding of the products.
-    """
-    return float(ONE - 0.5 * np.sqrt(width) - 1.0)
-
-
-def whole_targets(target: Array) -> Array:
-    """Return targets of at most 1 as whole numbers of at most 2^20."""
-    return np.clip(np.rint(target * ONE), -ONE, ONE)
-
-
-def _is_centring(columns: Array) -> bool:
-    """Whether products with a matrix take few operations: beside its diagonal only the last column is not zero."""
-    others = columns[:, :-1] != 0.0
-    return bool(np.count_nonzero(others) == np.count_nonzero(np.diag(others)))
-
-
-def _in_steps(residuals: Array, residual_bound: float | Array) -> Array:
-    """Return residuals as whole numbers of at most 2^20, in steps of ``residual_bound`` / 2^20."""
-    steps = np.rint(residuals * (ONE / residual_bound))
-    return np.clip(steps, -ONE, ONE, out=steps)
-
-
-def in_the_ball(steps: Array) -> Array:
-    """Return columns of whole numbers, zero where the norm exceeds 2^20 by what rounding has added."""
-    squares = np.einsum("ij,ij->j", steps, steps)
-    if squares.max(initial=0.0) > SQUARE:
-        steps[:, squares > SQUARE] = 0.0
-    return steps
-
-
-def quantised(theta: Array) -> tuple[Array, Array]:
-    """Return whole numbers and exponents with theta near numbers * 2^-exponent, small enough for exact products.
-
-    2^20 times the norm of each row of numbers is at most 2^53, so no partial sum of a product with a row rounds.
-    Where theta is too large for that, it is saturated.
-    """
-    norms = np.sqrt(np.einsum("ij,ij->i", theta, theta))
-    largest = 2.0**THETA_BITS - np.sqrt(theta.shape[1])
-    with np.errstate(divide="ignore", over="ignore"):
-        exponent = np.floor(np.log2(largest) - np.log2(norms))
-    exponent = np.clip(np.nan_to_num(exponent, nan=0.0, posinf=THETA_BITS, neginf=-900.0), -900.0, THETA_BITS)
-    numbers = np.rint(theta * 2.0 ** exponent[:, None])
-    too_long = ~(np.einsum("ij,ij->i", numbers, numbers) <= 2.0 ** (2 * THETA_BITS))
-    numbers[too_long] = 0.0
-    return numbers, exponent
-
-
-def on_grid(theta: Array) -> tuple[Array, Array]:
-    """Return whole numbers and exponents of points at which residuals are whole numbers of at most 2^40.
-
-    theta becomes numbers * 2^-exponent; where it is too large for that, zero.
-    """
-    norms = np.sqrt(np.einsum("ij,ij->i", theta, theta))
-    with np.errstate(over="ignore", invalid="ignore"):
-        exponent = np.maximum(np.floor(BITS - 0.01 - np.log2(1.0 + norms)), 0.0)
-        numbers = np.rint(theta * 2.0 ** exponent[:, None])
-    too_long = ~(norms < ONE / 2.0)
-    numbers[too_long], exponent[too_long] = 0.0, 0.0
-    return numbers, exponent
-
-
-def to_limbs(values: Array) -> tuple[Array, Array]:
-    """Split whole-numbered doubles below 2^53 into high and low limbs that can be added 2^31 times."""
-    whole = values.astype(np.int64)
-    return whole >> _LIMB, whole & _LIMB_MASK
-
-
-def from_limbs(high: Array, low: Array) -> Array:
-    """Join sums of limbs: as 64-bit integers where they fit, else as Python integers."""
-    if np.abs(high).max(initial=0) < 1 << 29 and low.max(initial=0) < 1 << 61:
-        return np.asarray((high << _LIMB) + low)
-    return np.asarray(high.astype(object) * (1 << _LIMB) + low.astype(object))

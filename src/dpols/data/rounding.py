@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .fixed_point import FixedPointSpan, row_scale, whole_targets
+from .fixed_point import FixedPointSpan
 from .row_map import RowMap
 from .scratch import scratch
 from .source import Array, Block, Columns
 from .span import Span
+from .whole_numbers import row_scale, whole_targets
 
 _CELLS = 1 << 15  # that are mapped together: they stay in the cache of a core
 

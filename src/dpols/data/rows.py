@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import BadRowsError, DataError
 from .bounding import Arithmetic as Arithmetic
 from .bounding import bounded_block, order_of, spans
-from .fixed_point import SPAN_ROWS, FixedPointSpan
+from .fixed_point import FixedPointSpan
 from .memory import ArraySource, TableSource
 from .rounded_tasks import ReadableTasks, RoundedTasks
 from .row_map import Beside, RowMap
@@ -24,6 +24,7 @@ from .source import Array, LocalSource, RowsOfUnits, RowSource, Total, add_up
 from .spans_at_hand import NumberedSpans, SpansAtHand
 from .threads import even_blocks, map_blocks
 from .units import UnitSource, first_of_units
+from .whole_numbers import SPAN_ROWS
 
 BadRows = Literal["raise", "zero"]
 SpanKernel = Callable[..., tuple[Array, ...]]

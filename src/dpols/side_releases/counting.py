@@ -15,11 +15,12 @@ import numpy as np
 from ..data import BoundedRows, RowSource
 from ..data.bounding import finite_rows
 from ..data.bounds import Interval
-from ..data.fixed_point import ONE, FixedPointSpan
+from ..data.fixed_point import FixedPointSpan
 from ..data.rows import Arithmetic, BadRows, check_total
 from ..data.source import Array
 from ..data.span import Span, count_between, unscaled
 from ..data.weights import apart
+from ..data.whole_numbers import ONE
 from ..statistics.statistic import Statistic, counted, of_units
 
 _SEEN = 3.0  # standard deviations of noise by which fewer rows are counted than there are

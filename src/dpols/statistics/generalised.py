@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from ..data.fixed_point import ONE, RESIDUAL_BITS, SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
 from ..data.source import Array
+from ..data.whole_numbers import ONE, RESIDUAL_BITS, SQUARE, from_limbs, quantised
 from ..families import Response
 from .statistic import Statistic, call, counted, of_units
 from .whitened import WhitenedRows, _call, _in_metric, predictor_numbers

@@ -7,9 +7,9 @@ has the same bits as a sum over all rows.
 
 from dataclasses import dataclass
 
-from ..data.fixed_point import from_limbs
 from ..data.rows import NumberedRows
 from ..data.source import Array
+from ..data.whole_numbers import from_limbs
 from .statistic import call
 
 

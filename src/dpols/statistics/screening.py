@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from flint import fmpz_mat
 
-from ..data.fixed_point import BITS
-from ..data.fixed_point import on_grid as grid_point
 from ..data.kept_rows import KeptRows, spare_cells
 from ..data.passes import one_pass
 from ..data.rows import NumberedRows
 from ..data.source import Array
 from ..data.span import count_between
+from ..data.whole_numbers import BITS
+from ..data.whole_numbers import on_grid as grid_point
 from .products import Products
 from .statistic import Statistic, call, counted, per_unit
 from .whitened import (

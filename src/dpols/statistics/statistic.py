@@ -8,9 +8,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from ..data.fixed_point import ONE
 from ..data.rows import Arithmetic
 from ..data.source import Array
+from ..data.whole_numbers import ONE
 
 
 class _RowsOfUnits(Protocol):

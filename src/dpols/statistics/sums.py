@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from ..data.fixed_point import ONE, SQUARE, from_limbs, quantised
 from ..data.rows import BoundedRows
 from ..data.source import Array
+from ..data.whole_numbers import ONE, SQUARE, from_limbs, quantised
 from .products import Products
 from .statistic import Statistic, call, counted, of_units, per_unit
 

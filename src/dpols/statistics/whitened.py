@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.fixed_point import ONE, SPAN_ROWS, SQUARE, from_limbs, in_the_ball, quantised, to_limbs
-from ..data.fixed_point import on_grid as grid_point
 from ..data.kept_rows import KeptRows, spare_cells
 from ..data.passes import one_pass
 from ..data.rows import BoundedRows, NumberedRows
 from ..data.source import Array
+from ..data.whole_numbers import ONE, SPAN_ROWS, SQUARE, from_limbs, in_the_ball, quantised, to_limbs
+from ..data.whole_numbers import on_grid as grid_point
 from ..families import Response
 from .products import Products
 from .statistic import Statistic, call, counted, of_units, per_unit
