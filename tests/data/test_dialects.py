@@ -69,12 +69,13 @@ def test_a_table_is_the_same_however_it_is_written(tmp_path, expected, name, con
     assert np.array_equal(rows_of(tmp_path / name, **how), expected)
 
 
+@pytest.mark.parametrize("end", [b"\n\n", b"\n", b""], ids=["empty lines", "a line break", "nothing"])
 @pytest.mark.parametrize("size", [64, 1000, 1 << 24])
-def test_compressed_lines_are_whole_whatever_the_size_of_a_run(tmp_path, monkeypatch, expected, size):
+def test_compressed_lines_are_whole_whatever_the_size_of_a_run(tmp_path, monkeypatch, expected, size, end):
     from dpols.data.files import csv
 
     monkeypatch.setattr(csv, "_TASK_BYTES", size)
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(lines().encode() + b"\n\n"))
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(lines().encode().rstrip(b"\n") + end))
     assert np.array_equal(rows_of(tmp_path / "a.csv.gz"), expected)
 
 

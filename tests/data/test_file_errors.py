@@ -372,3 +372,19 @@ def test_one_cell_far_below_does_not_make_rows_of_the_empty_ones_above(tmp_path)
         book.save(tmp_path / "rows.xlsx")
         with pytest.raises(DataError, match="has an empty row between others"):
             read(tmp_path / "rows.xlsx", "y")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "npy", "csv"])
+def test_a_file_that_changes_while_a_pass_reads_it_ends_the_pass(suffix, tmp_path):
+    path = WRITERS[suffix](tmp_path, arrow_table(numbers()))
+    target = "x5" if suffix == "npy" else TARGET
+    source = read(path, target)
+    changed = []
+
+    def kernel(features, target):
+        changed.append(os.utime(path, ns=(0, 10**18 + len(changed))))
+        return (features.sum(axis=0),)
+
+    with pytest.raises(DataError, match="has changed since it was first read"):
+        source.total(kernel)
+    assert changed

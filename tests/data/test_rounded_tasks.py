@@ -1,5 +1,7 @@
 """Rows of files that are rounded as they are read, and kept as far as memory allows, give the bits of any other way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ BOUNDS = {
     "ranges and a norm": Bounds(features=dict.fromkeys(NAMES, (-1.0, 1.0)), target=(-1.0, 1.0), x_norm=0.7),
     "a norm": Bounds(x_norm=2.0, y_abs=1.0),
 }
+LABELS = Bounds(features=BOUNDS["ranges"].features, target=(0.0, 1.0))
 ALL, HALF = 1 << 29, 8 * N_ROWS + 14 * N_ROWS // 2  # bytes to be kept
 
 
@@ -75,6 +78,26 @@ def test_sums_have_the_same_bits_in_every_pass(monkeypatch, in_groups, bounds, b
     expected = sums(plain)
     for _ in range(3):
         for one, other in zip(sums(rounded), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("odd", [0.5, 7.0, -7.0, np.nan])
+def test_an_outcome_that_is_no_label_is_a_bad_row_however_rows_are_rounded(monkeypatch, in_groups, odd):
+    data = table()
+    outcomes = np.where(np.asarray(data["y"]) > 0, 1.0, 0.0)
+    outcomes[1400] = odd
+    plain = bounded(in_groups(data.set_column(3, "y", [outcomes])), LABELS, bad_rows="zero")
+    plain = replace(plain, row_map=replace(plain.row_map, labelled=True))
+    found, refusing = [sums(plain)], replace(plain, bad_rows="raise")
+    for cells in (rows._ROUNDED_CELLS, 0):
+        monkeypatch.setattr(rows, "_ROUNDED_CELLS", cells)
+        found.append(sums(plain.bounded_once()))
+        with pytest.raises(BadRowsError):
+            sums(refusing.bounded_once())
+    outcomes[1400] = np.nan
+    expected = sums(bounded(in_groups(data.set_column(3, "y", [outcomes])), LABELS, bad_rows="zero"))
+    for each in found:
+        for one, other in zip(each, expected, strict=True):
             np.testing.assert_array_equal(one, other)
 
 
