@@ -226,4 +226,22 @@ BUGS = (
             "        return True\n",
         ),
     ),
+    Bug(
+        "a ledger that allows too much",
+        "an entry that takes all beside others",
+        Edit(
+            "ledger/charging.py",
+            "    if state.counted or state.allows(charge):\n",
+            "    if state.allows(charge):\n",
+        ),
+    ),
+    Bug(
+        "a ledger that allows too much",
+        "another table by its ranges",
+        Edit(
+            "ledger/about.py",
+            "found[0] > declared[1] or found[1] < declared[0]",
+            "found[0] > declared[1] and found[1] < declared[0]",
+        ),
+    ),
 )

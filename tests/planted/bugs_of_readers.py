@@ -149,4 +149,105 @@ BUGS = (
             "        return hmac.compare_digest(given.encode(), self.token[: len(given)].encode())\n",
         ),
     ),
+    Bug(
+        "no clipping",
+        "columns that lie within their bounds in another task",
+        Edit(
+            "data/rounded_tasks.py",
+            "        known = self._outside[place]\n",
+            "        known = next((each for each in self._outside if each is not None), None)\n",
+        ),
+    ),
+    Bug(
+        "a row that decides over others",
+        "a file that changes while it is read",
+        Edit(
+            "data/files/summing.py",
+            "    task.file.check()\n    if n_rows != task.n_rows:\n",
+            "    if n_rows != task.n_rows:\n",
+        ),
+    ),
+    Bug(
+        "a row that decides over others",
+        "a cell of a workbook far below the others",
+        Edit(
+            "data/files/excel.py",
+            "    if len(names) > 1 and not all(any(",
+            "    if len(names) < 1 and not all(any(",
+        ),
+    ),
+    Bug(
+        "a row that decides over others",
+        "the last line of a compressed file",
+        Edit("data/files/compression.py", "    if rest:\n", '    if rest.endswith(b"\\n"):\n'),
+    ),
+    Bug(
+        "an error that quotes a cell",
+        "cells that raise",
+        Edit(
+            "data/missing.py",
+            "    except (TypeError, ValueError, OverflowError):\n        raise\n    except Exception:",
+            "    except (TypeError, ValueError, OverflowError):\n        raise\n    except ArithmeticError:",
+        ),
+    ),
+    Bug(
+        "an error that quotes a cell",
+        "a warning of a complex number",
+        Edit(
+            "data/missing.py",
+            'isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"',
+            "isinstance(value, complex)",
+        ),
+    ),
+    Bug(
+        "an outcome that is no label",
+        "rows that are not rounded by columns",
+        Edit("data/bounding.py", "    target = _labels_alone(target, row_map)\n", ""),
+    ),
+    Bug(
+        "an outcome that is no label",
+        "rows that are rounded by columns",
+        Edit(
+            "data/bounding.py",
+            "    target = _labels_alone(columns.target, row_map)\n",
+            "    target = columns.target\n",
+        ),
+    ),
+    Bug(
+        "an outcome that is no label",
+        "truth values for 0 and 1",
+        Edit("feature_map/recipes.py", "    if set(two) == {0, 1}:\n", "    if not two:\n"),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "bounds of the data rounded by numpy",
+        Edit(
+            "data/bounds.py",
+            "        return ReadFromData(result) if isinstance(result, float) else result\n",
+            "        return result\n",
+        ),
+    ),
+    Bug(
+        "a file that was changed passes for what was written",
+        "a certificate above what was asked",
+        Edit("verification/reports.py", "same and stated <= asked.delta, detail", "same, detail"),
+    ),
+    Bug(
+        "a file that was changed passes for what was written",
+        "rows that are protected together",
+        Edit(
+            "verification/reports.py",
+            "    holds = report.unit is not None or report.rows_per_unit == 1\n",
+            "    holds = report.rows_per_unit >= 1\n",
+        ),
+    ),
+    Bug(
+        "a file that was changed passes for what was written",
+        "ranges within which others were found",
+        Edit(
+            "verification/models.py",
+            "    return found and stated.issuperset(declared_of(feature_map, found=True))\n",
+            "    return found\n",
+        ),
+    ),
 )

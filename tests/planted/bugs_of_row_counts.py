@@ -121,4 +121,13 @@ BUGS = (
             "        if relation is not None and relation.steps > kept.steps + 1:\n",
         ),
     ),
+    Bug(
+        "a private number of rows is stated",
+        "the progress of files",
+        Edit(
+            "data/opening.py",
+            "    return X if rows_are_public or not isinstance(X, FileSource) else X.without_row_counts()\n",
+            "    return X\n",
+        ),
+    ),
 )
