@@ -4,14 +4,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Bounds, RowSource, open_rows
-from ..data.bounds import ReadFromData
 from ..data.engines import ENGINES
 from ..data.kinds import is_source, library_of, refuse_unread
 from ..data.opening import column_names, rows_to_predict, target_name, watched_rows
@@ -22,20 +21,16 @@ from ..data.streamed_units import streamed_units
 from ..data.threads import one_blas_thread
 from ..data.units import checked_max_rows, source_of_units, unit_column, without_column
 from ..data.weights import checked_exposure, checked_max_weight, in_words_of_exposure, weights_of
-from ..errors import ModelFileError, ParameterError
-from ..families import FamilyName
+from ..errors import ParameterError
 from ..feature_map import FeatureMap, finite_features, mapped_source, recipe_of, unclipped, with_unit
 from ..fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from ..fitting.progress import shown
 from ..fitting.surroundings import fits_many_times, voids, warn_around_a_fit
-from ..inference import Inference
 from ..inference.inferring import Inferring
-from ..ledger import BudgetLedger, Entry, as_ledger
+from ..ledger import BudgetLedger, as_ledger
 from ..randomness import Witness
-from ..report import PrivacyReport
 from ..side_releases.paid_bounds import PaidBounds
-from ..storage.model_file import model_bytes, read_model, write_model
-from ..storage.plain_data import finite_number, text, tuple_of
+from .storing import Storing
 
 Progress = bool | Hook | None
 
@@ -45,10 +40,9 @@ SCORE_IS_EXACT = (
 )
 
 
-class PrivateRegression(Inferring, BaseEstimator):
+class PrivateRegression(Inferring, Storing, BaseEstimator):
     """What the estimators of all families share: the way from parameters and rows to a fit, its report and its file."""
 
-    family: ClassVar[FamilyName]
     epsilon: float | None
     delta: float | str | None
     bounds: Bounds | PaidBounds | None
@@ -66,15 +60,6 @@ class PrivateRegression(Inferring, BaseEstimator):
     inference: bool
     random_state: Any
     ledger: BudgetLedger | str | os.PathLike[str] | None
-    coef_: Any
-    intercept_: Any
-    n_features_in_: int
-    feature_names_in_: Any
-    target_range_: tuple[float, float]
-    feature_map_: FeatureMap | None
-    privacy_report_: PrivacyReport
-    inference_: Inference | None
-    ledger_entry_: Entry | None
     _void: tuple[str, ...] = ()  # of a copy, what voided the guarantee where it was made
 
     def _keep(self, parameters: dict[str, Any]) -> None:
@@ -164,10 +149,6 @@ class PrivateRegression(Inferring, BaseEstimator):
             self.__dict__.pop("_void", None)
         return self
 
-    def _set_coefficients(self, slopes: Any, intercept: float) -> None:
-        """Keep coefficients in the shape that scikit-learn has for the family."""
-        self.coef_, self.intercept_ = slopes, intercept
-
     def _predictors(self, X: Any) -> np.ndarray[Any, np.dtype[Any]]:
         """Return the linear predictor of each row."""
         return np.asarray(self._features(X) @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
@@ -175,86 +156,6 @@ class PrivateRegression(Inferring, BaseEstimator):
     def _outcomes(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the arguments of ``fit`` with outcomes as numbers."""
         return X, y
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model to a JSON file: released values and public parameters only."""
-        write_model(path, self._content())
-
-    def to_json(self) -> str:
-        """Return what ``save`` writes, as text."""
-        return model_bytes(self._content()).decode()
-
-    def _content(self) -> dict[str, Any]:
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "coef": [float(value) for value in np.ravel(self.coef_)],
-            "intercept": float(np.ravel(self.intercept_)[0]),
-            "target_range": list(self.target_range_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "feature_map": None if self.feature_map_ is None else self.feature_map_.to_dict(),
-            "report": self.privacy_report_.to_dict(),
-            "inference": None if self.inference_ is None else self.inference_.to_dict(),
-            **self._own_content(),
-        }
-
-    def _own_content(self) -> dict[str, Any]:
-        """Return what only some families have in their model files."""
-        return {"family": self.family}
-
-    @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a fitted model back."""
-        return cls.from_content(read_model(path), path)
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any], path: Any) -> Self:
-        """Return the model that the content of a file describes; ``path`` is what messages call it."""
-        if content.get("family") != cls.family:
-            raise ModelFileError(
-                f"{str(path)!r} holds a model of family {content.get('family')!r}, and {cls.__name__} is of "
-                f"{cls.family!r}; load it with the estimator of its family."
-            )
-        try:
-            report = PrivacyReport.from_dict(content["report"])
-            coefficients, intercept = tuple_of(finite_number)(content["coef"]), finite_number(content["intercept"])
-            low, high = tuple_of(finite_number)(content["target_range"])
-            if not low < high:
-                raise ValueError("a target_range with low < high")
-            names = None if content["feature_names"] is None else tuple_of(text)(content["feature_names"])
-            given = content["feature_map"]
-            feature_map = None if given is None else FeatureMap.from_dict(given)
-            inputs = coefficients if feature_map is None else feature_map.raw_columns
-            features = names if feature_map is None else feature_map.names
-            if not coefficients or (features is not None and len(features) != len(coefficients)):
-                raise ValueError("one name for each coefficient")
-            inference = None if content["inference"] is None else Inference.from_dict(content["inference"])
-            if inference is not None and len(inference.names) != len(coefficients) + inference.intercept:
-                raise ValueError("one estimate for each coefficient")
-            parameters, attributes = cls._own_parts(content)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{str(path)!r} lacks a part of the model: {error}.") from None
-        model = cls(
-            epsilon=report.asked.epsilon,
-            delta=report.asked.delta,
-            feature_map=feature_map,
-            inference=inference is not None,
-            **parameters,
-        )
-        model.__dict__.update(attributes, inference_=inference)
-        model._set_coefficients(np.array(coefficients), intercept)
-        model.feature_map_ = feature_map
-        number = ReadFromData if report.bounds_origin == "data" else float
-        model.target_range_ = (number(low), number(high))
-        model.n_features_in_, model.privacy_report_, model.ledger_entry_ = len(inputs), report, None
-        if names is not None:
-            model.feature_names_in_ = np.array(names, dtype=object)
-        return model
-
-    @classmethod
-    def _own_parts(cls, content: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return parameters and attributes that only some families have; ValueError says what a file lacks."""
-        return {}, {}
 
     def _features(self, X: Any) -> Any:
         """Return rows to predict for as numbers, with a column for each coefficient."""

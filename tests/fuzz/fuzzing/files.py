@@ -13,7 +13,7 @@ READING: dict[str, tuple[str, ...] | None] = {
     "dpols.data.files.npy": None,
     "dpols.data.files.parquet": None,
     "dpols.data.files.reading": ("read", "column_types", "_files", "_check_columns", "_not_numbers"),
-    "dpols.estimators.private_regression": ("PrivateRegression.load", "PrivateRegression.save"),
+    "dpols.estimators.storing": ("Storing.load", "Storing.save"),
     "dpols.feature_map.columns": ("column_from_dict",),
     "dpols.feature_map.mapping": ("FeatureMap.from_dict", "FeatureMap.to_dict"),
     "dpols.feature_map.toml": None,
