@@ -23,8 +23,6 @@ import numpy as np
 from ..data.rows import BoundedRows
 from ..families import FamilyName
 from ..mechanisms import Channel
-from ..privacy.calibration import gaussian_multiplier
-from ..privacy.paper import concentrated_multiplier
 from ..randomness import Bits
 from ..statistics import WhitenedRows, mean_gradient, mean_gradient_and_counts, predictor_point, sloped_gram, whiten
 from .base import Array, Evidence, Fit
@@ -90,8 +88,8 @@ def plan(
         Whether to release also outcomes and predictions of rows with about the same prediction, for 3% of the squared
         budget.
     """
-    budget, count = given.budget, steps("n_iterations", n_iterations, least=4)
-    noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
+    count = steps("n_iterations", n_iterations, least=4)
+    noise = given.noise_of_all()
     sloped = noise / math.sqrt(_SLOPED)
     # About how many rows make the curvature as large as the noise of its release.
     least = 4.0 * sloped * given.n_features * math.sqrt(2.0 * given.n_features)

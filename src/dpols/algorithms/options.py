@@ -9,6 +9,8 @@ import numpy as np
 from ..errors import CalibrationError, ParameterError
 from ..linalg import Array
 from ..privacy.budget import PrivacyBudget
+from ..privacy.calibration import gaussian_multiplier
+from ..privacy.paper import concentrated_multiplier
 
 Accounting = Literal["exact", "paper"]
 
@@ -39,6 +41,11 @@ class PlannedFor:
     def rows_or(self, counted: Array) -> Array:
         """Return the public number of rows for each trial, or what was counted with noise where it is not public."""
         return counted if self.n_rows is None else np.full(len(counted), float(self.n_rows))
+
+    def noise_of_all(self) -> float:
+        """Return the multiplier of one Gaussian release that would cost all of the budget."""
+        of_budget = gaussian_multiplier if self.accounting == "exact" else concentrated_multiplier
+        return of_budget(self.budget)
 
     @staticmethod
     def checked(budget: PrivacyBudget, n_rows: int | None, n_features: int, accounting: Accounting) -> "PlannedFor":

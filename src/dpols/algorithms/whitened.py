@@ -23,8 +23,6 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
-from ..privacy.calibration import gaussian_multiplier
-from ..privacy.paper import concentrated_multiplier
 from ..privacy.releases import Release
 from ..randomness import Bits
 from ..statistics import Gradients, on_grid, whiten
@@ -87,9 +85,8 @@ def plan(given: PlannedFor, *, n_iterations: int = 16) -> WhitenedPlan:
         Number of gradient steps, each with a pass over the data, at least 3. Fewer are faster; 8 cost 15 to 20% more
         error than 16.
     """
-    budget = given.budget
     count = steps("n_iterations", n_iterations, least=3)
-    noise = gaussian_multiplier(budget) if given.accounting == "exact" else concentrated_multiplier(budget)
+    noise = given.noise_of_all()
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE
     warm_up = max(1, round(3 / 16 * count))
     return WhitenedPlan(

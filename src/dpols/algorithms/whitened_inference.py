@@ -20,8 +20,6 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..mechanisms import Channel
-from ..privacy.calibration import gaussian_multiplier
-from ..privacy.paper import concentrated_multiplier
 from ..randomness import Bits
 from ..statistics import (
     Gradients,
@@ -88,7 +86,7 @@ def plan(
         and to count sizes of residuals more finely, for nothing.
     """
     count = steps("n_iterations", n_iterations, least=CLOSING + 2)
-    noise = gaussian_multiplier(given.budget) if given.accounting == "exact" else concentrated_multiplier(given.budget)
+    noise = given.noise_of_all()
     one_of("cov_type", cov_type, ("HC1", "nonrobust", "cluster"))
     one_of("clip", clip, ("auto", "tail", "range"))
     gram, third = gram_shares(noise, given.n_rows, given.n_features)
