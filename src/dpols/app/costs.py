@@ -26,8 +26,6 @@ class Gauge:
     neighbours: str
     used: float  # share
     left: float  # the epsilon of the largest Gaussian fit that is left
-    n_open: int
-    n_entries: int
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,8 @@ def gauge(path: str) -> Gauge:
 
     ledger = BudgetLedger(path)
     state = ledger.state()
-    still_open = sum(entry.status == "open" for entry in state.entries)
-    budget = state.budget
-    counted = len(state.counted)
-    left = _left(path, ledger.head())
-    return Gauge(path, budget.epsilon, budget.delta, str(state.neighbours), state.used, left, still_open, counted)
+    budget, left = state.budget, _left(path, ledger.head())
+    return Gauge(path, budget.epsilon, budget.delta, str(state.neighbours), state.used, left)
 
 
 @lru_cache(maxsize=64)
