@@ -38,8 +38,17 @@ def spark(tmp_path_factory):
 def _client_of_a_cluster():
     """Two workers in processes of their own."""
     distributed = pytest.importorskip("distributed")
+    import dask
+
+    # It stays to the end of all tests, and would use a few percent of a core while nothing runs on it.
+    quiet = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "10s",
+    }
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
     with (
+        dask.config.set(quiet),
         distributed.LocalCluster(processes=True, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
