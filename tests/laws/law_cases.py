@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpols import Bounds
 from dpols.algorithms import ALGORITHMS, Algorithm, algorithm
@@ -312,6 +314,12 @@ _CONTRADICTING = {
     "check_all_zero_sample_weights_error": "an error would reveal that no row has a weight",
     "check_classifiers_one_label": "that one of the labels 0 and 1 does not occur is hidden by noise",
 }
+
+
+def every_check(estimators: Sequence[Any]) -> pytest.MarkDecorator:
+    """Parametrise a test as scikit-learn does, but name each estimator once for all checks, as that takes long."""
+    given = parametrize_with_checks(list(estimators))
+    return pytest.mark.parametrize(*given.args, ids=cache(given.kwargs["ids"]))
 
 
 def carry_out(check: Any, estimator: Any) -> None:

@@ -6,13 +6,12 @@ import re
 
 import numpy as np
 import pytest
-from law_cases import carry_out, problem
+from law_cases import carry_out, every_check, problem
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpols import Bounds, Constraints, PrivateLinearRegression
 from dpols.algorithms import ALGORITHMS
@@ -39,7 +38,7 @@ CONFIGURATIONS = [
 ]
 
 
-@parametrize_with_checks(CONFIGURATIONS)
+@every_check(CONFIGURATIONS)
 def test_scikit_learn_finds_nothing_wrong(estimator, check):
     carry_out(check, estimator)
 

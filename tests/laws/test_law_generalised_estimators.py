@@ -6,10 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from law_cases import carry_out
+from law_cases import carry_out, every_check
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpols import Bounds, PrivateLogisticRegression, PrivatePoissonRegressor
 
@@ -36,7 +35,7 @@ both = pytest.mark.parametrize("make", [logistic, poisson])
 every_class = pytest.mark.parametrize("estimator", [PrivateLogisticRegression, PrivatePoissonRegressor])
 
 
-@parametrize_with_checks(
+@every_check(
     [
         logistic(max_weight=10.0),
         logistic(max_weight=10.0, arithmetic="float", fit_intercept=False),
