@@ -192,7 +192,7 @@ class _Path(Path):
         variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
         closed = point + gradient
         rest, keep = self._kept(weights, variances, closed, used)
-        theta = self.base + np.einsum("tij,tjk,tk->ti", space.metric, keep, closed)
+        theta = self.theta_at(np.einsum("tij,tj->ti", keep, closed))
         missing = np.zeros(len(used))
         if constant is not None:
             # Shortened gradients pull the constant towards typical rows; the totals know the mean.
