@@ -12,7 +12,6 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..families import Response
-from ..linalg import spectral_norms
 from ..mechanisms import Channel
 from ..statistics import WhitenedRows, score_counts, score_gram, unit_score_gram
 from .base import Array, Evidence, Fit
@@ -165,12 +164,7 @@ def gram_limit_of(space: Space, plan: InferencePlan) -> Array:
     """
     spread = max(4.0, math.sqrt(2.0 * plan.n_features))
     free = math.sqrt(_FREE / (spread * plan.third_gram_multiplier))
-    return np.minimum(np.maximum(row_limit_of(space), free), np.maximum(_longest(space), SMALLEST))
-
-
-def _longest(space: Space) -> Array:
-    """Return the length that a row of norm 1 can have."""
-    return spectral_norms(space.metric)
+    return np.minimum(np.maximum(row_limit_of(space), free), np.maximum(space.longest, SMALLEST))
 
 
 def release_levels(
@@ -196,7 +190,7 @@ def release_levels(
         known,
         path.space.rms,
         longest,
-        range_limit(np.maximum(row_limit, _longest(path.space)), known),
+        range_limit(np.maximum(row_limit, path.space.longest), known),
         path.limit,
         rule=plan.clip,
         n_rows=plan.n_rows if white.bounded.all_in_use else None,

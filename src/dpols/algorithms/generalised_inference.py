@@ -22,7 +22,6 @@ import numpy as np
 
 from ..data.rows import BoundedRows
 from ..families import FamilyName
-from ..linalg import spectral_norms
 from ..mechanisms import Channel
 from ..randomness import Bits
 from ..statistics import (
@@ -287,14 +286,14 @@ def _long_rows(white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Cha
     """Return a length that hardly any row exceeds."""
     edges = np.vstack((np.zeros(channel.trials), _EDGES[:, None] * path.space.rms))
     counts = channel.gaussian(length_counts(white, edges=edges), multiplier=plan.long_multiplier)
-    return _few_above(plan, path, counts, edges, spectral_norms(path.space.metric))
+    return _few_above(plan, path, counts, edges, path.space.longest)
 
 
 def _curvature(
     white: WhitenedRows, plan: GeneralisedInferencePlan, channel: Channel, path: GeneralisedPath, theta: Array
 ) -> tuple[Array, Array]:
     """Release the curvature at theta, of rows within a limit that hardly any exceed; return it with the limit."""
-    most = spectral_norms(path.space.metric) * math.sqrt(path.response.steepest)
+    most = path.space.longest * math.sqrt(path.response.steepest)
     edges = np.vstack((np.zeros(channel.trials), _EDGES[:, None] * np.sqrt(path.slope) * path.space.rms))
     exact_counts = sloped_counts(white, theta, path.response, edges=edges)
     counts = channel.gaussian(exact_counts, multiplier=plan.long_multiplier)

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from ..linalg import spectral_norms
 from .base import Array
 from .closing import STEP
 from .whitening import SMALLEST, Space, WhiteningPlan, level_of
@@ -73,7 +72,7 @@ class Path:
         """
         space, d = self.space, self.public.n_features
         # A row has norm at most 1, so |v| is at most the norm of M.
-        most = spectral_norms(space.metric) * self.largest_residual()
+        most = space.longest * self.largest_residual()
         allowed = np.full(len(used), _BALANCE * math.sqrt(d) / mu)
         return level_of(counts, self.edges, multiplier, margin, allowed, used, most, self.public.n_rows)
 

@@ -132,6 +132,11 @@ class Space:
     gram_noise: Array  # standard deviation of that noise
     row_limits: Array  # lengths to which rows were shortened for the two matrices
 
+    @cached_property
+    def longest(self) -> Array:
+        """The length that a row of norm 1 can have."""
+        return spectral_norms(self.metric)
+
 
 def release_totals(rows: BoundedRows, plan: WhiteningPlan, channel: Channel) -> tuple[Totals, Products | None]:
     """Release the number of rows in use, and the sums of targets, of their squares, of rows and of squared norms.

@@ -118,7 +118,7 @@ def whitened_gram(rows: WhitenedRows, *, limit: Array, long: KeptRows | None = N
         tell(rows.bounded.n_rows)
     shared = rows.whole_metric * (len(limit) if len(rows.whole_metric) == 1 else 1)
     values = [metric.gram(*each) for metric, *each in zip(shared, sums, limit, strict=True)]
-    return Statistic(np.stack(values), SQUARE + d, np.square(limit) / SQUARE)
+    return Statistic(_stacked(values), SQUARE + d, np.square(limit) / SQUARE)
 
 
 def _sum_of_squares(rows: WhitenedRows, limit: Array, slack: Array, long: KeptRows | None) -> Array:
@@ -260,12 +260,17 @@ def whole_sums(limbs: tuple[Array, ...]) -> Array:
     return np.asarray(parts[:half] * int(ONE) + parts[half:])
 
 
+def _stacked(values: list[Array]) -> Array:
+    """Return the values of all trials with a leading axis."""
+    return values[0][None] if len(values) == 1 else np.stack(values)
+
+
 def in_whitened_metric(rows: WhitenedRows, whole: Array, point: tuple[Array, ...], limit: Array) -> Statistic:
     """Return M' times whole-numbered sums over rows, in steps of 2^-40 of the limit."""
     d = rows.metric.shape[-1]
     each = zip(rows.whole_metric, whole, point[1], limit, strict=True)
     values = [metric.product(*of) for metric, *of in each]
-    return Statistic(np.stack(values), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
+    return Statistic(_stacked(values), SQUARE + math.isqrt(d) + 1, limit / SQUARE)
 
 
 def _for_each(values: Array, trials: Array) -> Array:
