@@ -9,6 +9,7 @@ from dpols import Bounds
 from dpols.algorithms import algorithm
 from dpols.data import ArraySource, threads
 from dpols.data import rows as bounded_rows
+from dpols.data.kept_rows import KeptRows
 from dpols.data.rows import BoundedRows
 from dpols.data.units import source_of_units
 from dpols.errors import BadRowsError
@@ -96,3 +97,36 @@ def test_processes_that_share_the_cores_work_in_one_thread(monkeypatch):
         assert list(threads.map_stream(abs, [-1, 2])) == [1, 2]
     monkeypatch.undo()
     assert list(threads.map_blocks(abs, [-1, 2])) == [1, 2]
+
+
+def test_rows_that_are_kept_of_a_small_table_are_at_hand_and_have_its_sums():
+    rows = bounded(ArraySource(*table(900)), arithmetic="exact").bounded_once()
+    numbered = rows.numbered(lengths)
+    (kept,) = numbered.total(longer_than, 600_000.0)
+    some = kept.numbered(rows)
+    assert some.rows.spans is not None
+    assert 0 < some.rows.n_rows < rows.n_rows
+    (count, total), (all_of_them,) = some.total(count_and_sum), some.total(length_sum)
+    assert count == some.rows.n_rows
+    assert total == all_of_them
+    assert total == numbered.total(sum_of_longer, 600_000.0)[0]
+
+
+def lengths(span):
+    return np.square(span.rows).sum(axis=1, keepdims=True)
+
+
+def longer_than(span, numbers, limit):
+    return (KeptRows.of(span, numbers, numbers[:, 0] > limit**2, 8.0),)
+
+
+def sum_of_longer(_span, numbers, limit):
+    return (numbers[numbers > limit**2].sum(),)
+
+
+def count_and_sum(span, numbers):
+    return np.array(len(span.rows)), np.square(span.rows).sum()
+
+
+def length_sum(_span, numbers):
+    return (numbers.sum(),)

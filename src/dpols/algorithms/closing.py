@@ -35,11 +35,12 @@ def responses(weights: Array, curvature: Array, true: Array) -> tuple[Array, Arr
     The moment is an estimate of M'X'(y - X base); ``true`` is the curvature that data has, ``curvature`` the released.
     """
     ahead = np.zeros_like(curvature)  # weight of later points
+    to_point, to_moment, left = STEP * (1.0 - true), STEP * (curvature - true), 1.0 - STEP * true
     point, moment = [], []
     for weight in weights.T[::-1, :, None]:
-        point.append(weight + STEP * (1.0 - true) * ahead)
-        moment.append(weight + STEP * (curvature - true) * ahead)
-        ahead = weight + (1.0 - STEP * true) * ahead
+        point.append(weight + to_point * ahead)
+        moment.append(weight + to_moment * ahead)
+        ahead = weight + left * ahead
     return np.array(point[::-1]), np.array(moment[::-1])
 
 

@@ -12,6 +12,7 @@ from .memory import ArraySource
 from .row_numbers import beside
 from .rows import BoundedRows, NumberedRows
 from .source import Array
+from .spans_at_hand import NumberedSpans, SpansAtHand
 
 _MOST_CELLS = 1 << 26  # a quarter of a gibibyte
 _SMALL_PART = 1 << 14  # of what workers elsewhere may send in any case
@@ -65,4 +66,8 @@ class KeptRows:
             return None
         rows, target, numbers = (np.concatenate(part) for part in zip(*self.parts, strict=True))
         source = ArraySource(rows, target)
-        return NumberedRows(replace(like, source=source, is_rounded=True, spans=None), beside(source, numbers), width=1)
+        if like.spans is None:
+            return NumberedRows(replace(like, source=source, is_rounded=True), beside(source, numbers), width=1)
+        spans = SpansAtHand.of_rounded(source, None)
+        at_hand = replace(like, source=source, is_rounded=True, spans=spans)
+        return NumberedRows(at_hand, NumberedSpans(spans, np.asarray, (), spans.cut(numbers)), width=1)

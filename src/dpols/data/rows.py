@@ -128,9 +128,7 @@ class BoundedRows:
         source = self.source
         if not (self.is_rounded and isinstance(source, ArraySource) and source.features.dtype == np.float64):
             return self
-        parts = [source.block(rows) for rows in even_blocks(self.n_rows)]
-        blocks = [FixedPointSpan.stored(*part, self.row_map.beside) for part in parts]
-        return replace(self, spans=SpansAtHand(blocks, self.n_rows))
+        return replace(self, spans=SpansAtHand.of_rounded(source, self.row_map.beside))
 
     def _rounded_once(self) -> "BoundedRows":
         """Return the same rows, in memory, bounded and rounded for all passes; as they are where they do not qualify.

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .fixed_point import FixedPointSpan
+from .memory import ArraySource
 from .passes import one_pass
+from .row_map import Beside
 from .row_numbers import PerRow
 from .source import Array, add_up
 from .span import Span
@@ -27,6 +29,17 @@ class SpansAtHand:
         self.blocks, self.n_rows = blocks, n_rows
         self.counts = [rows.stop - rows.start for rows in even_blocks(n_rows)]
         self._cut: dict[int, list[list[tuple[slice, Any]]]] = {}
+
+    @classmethod
+    def of_rounded(cls, source: ArraySource, beside: Beside | None) -> "SpansAtHand":
+        """Return the spans of whole-numbered rows."""
+        parts = [source.block(rows) for rows in even_blocks(source.n_rows)]
+        blocks = [FixedPointSpan.stored(rows.astype(np.float64, copy=False), y, beside) for rows, y in parts]
+        return cls(blocks, source.n_rows)
+
+    def cut(self, numbers: Array) -> list[Array]:
+        """Return lines of all rows block by block."""
+        return [numbers[rows] for rows in even_blocks(self.n_rows)]
 
     def total(self, span_rows: int, kernel: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
         """Return the sum of ``kernel(span, *args)`` over spans of at most so many rows."""
@@ -55,9 +68,11 @@ class SpansAtHand:
 class NumberedSpans:
     """Spans at hand with a line of numbers beside each row; the first pass computes these."""
 
-    def __init__(self, spans: SpansAtHand, per_row: PerRow, args: tuple[Any, ...]) -> None:
+    def __init__(
+        self, spans: SpansAtHand, per_row: PerRow, args: tuple[Any, ...], known: list[Array] | None = None
+    ) -> None:
         self.spans, self.per_row, self.args = spans, per_row, args
-        self.blocks: list[Array] | None = None
+        self.blocks = known
 
     @property
     def at_hand(self) -> bool:
