@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -110,7 +111,7 @@ class Inference:
 
     def standard_errors(self, target: Target = "population") -> Array:
         """Return the standard error of each coefficient; nan where there is none."""
-        return self.of_combinations(np.eye(len(self.names)), target=target)[0]
+        return self._of_coefficients(target)[0].copy()
 
     def covariance(self, target: Target = "population") -> Array:
         """Return the covariance matrix of the coefficients; nan in rows and columns of those without an interval."""
@@ -121,13 +122,13 @@ class Inference:
 
     def conf_int(self, alpha: float = 0.05, *, target: Target = "population") -> Array:
         """Return lower and upper limits for each coefficient, of shape (coefficients, 2); nan where there are none."""
-        stderr, free = self.of_combinations(np.eye(len(self.names)), target=target)
+        stderr, free = self._of_coefficients(target)
         room = stdtrit(free, 1.0 - 0.5 * checked_alpha(alpha)) * stderr
         return np.column_stack((self.estimate - room, self.estimate + room))
 
     def p_values(self, target: Target = "population") -> Array:
         """Return for each coefficient how probable as large an estimate would be if it were 0; nan where unknown."""
-        stderr, free = self.of_combinations(np.eye(len(self.names)), target=target)
+        stderr, free = self._of_coefficients(target)
         return np.asarray(2.0 * stdtr(free, -np.abs(self.estimate) / stderr))
 
     def why_empty(self, target: Target = "population") -> tuple[str, ...]:
@@ -180,6 +181,17 @@ class Inference:
         stderr, free = self.of_combinations(joined, target=target, observations=of == "observation")
         room = stdtrit(free, 1.0 - 0.5 * checked_alpha(alpha)) * stderr
         return PredictionInterval(mean, stderr, mean - room, mean + room)
+
+    def _of_coefficients(self, target: Target) -> tuple[Array, Array]:
+        """Return standard errors and degrees of freedom of the coefficients, which much is computed from."""
+        self.why_not(target)  # refuses what is no target
+        if target not in self._known:
+            self._known[target] = self.of_combinations(np.eye(len(self.names)), target=target)
+        return self._known[target]
+
+    @cached_property
+    def _known(self) -> dict[Target, tuple[Array, Array]]:
+        return {}
 
     def of_combinations(self, weights: Array, *, target: Target, observations: bool = False) -> tuple[Array, Array]:
         """Return standard errors of linear combinations of the coefficients, one in each row, and degrees of freedom.
