@@ -169,8 +169,10 @@ def generalised_draws(plan: Any, fit: Any, trial: int) -> list[Draw]:
     multipliers = [plan.gram_multiplier, plan.second_gram_multiplier]
     multipliers += [] if plan.sloped_multiplier is None else [plan.sloped_multiplier]
     grams = [SymmetricGaussian(d, m * limit**2) for m, limit in zip(multipliers, of["row_limits"], strict=True)]
-    gradients = [Gaussian(d, plan.gradient_multiplier * limit) for limit in of["limits"]]
     warm_up, turn = plan.warm_up, plan.turn
+    early = warm_up if plan.sloped_multiplier is None else turn
+    steps = [plan.early_multiplier] * early + [plan.gradient_multiplier] * (plan.n_iterations - early)
+    gradients = [Gaussian(d, m * limit) for m, limit in zip(steps, of["limits"], strict=True)]
     return [
         Gaussian(4 + d, plan.totals_multiplier * math.sqrt(8.0)),
         grams[0],

@@ -10,8 +10,8 @@ from .whitening import DAMPING, Space
 
 STEP = 0.75  # of a gradient; rows that were shortened may make curvature larger than the Gram matrix says
 _PENALTIES = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  # ridge penalties to try in turn, in units of the damping
-_PESSIMISM, _BLIND = 0.6, 0.01  # curvature is taken to be overestimated by so much of the damping when noise is judged,
-# and by more where the sizes of a table say that the second Gram matrix is mostly noise
+_BLIND = 0.01  # of the damping: how much more than the gate says curvature is taken to be overestimated where the sizes
+# of a table say that the second Gram matrix is mostly noise
 _UNSEEN = 0.2  # of the damping, counted as curvature in every direction when a fit is compared with noise
 _ROW_LOSS = (4.0, 16.0)  # noise |theta|^2 over fitted energy: one unseen row loses at most |theta|^2
 
@@ -23,6 +23,7 @@ class Gate:
     false_alarms: float  # share of fits to pure noise that pass
     harm: float  # less where they would do more harm
     times_noise: float  # and so many times the energy that noise is expected to have
+    pessimism: float = 0.6  # curvature is taken to be overestimated by so much of the damping when noise is judged
 
 
 AGAINST_ZERO = Gate(0.03, 1e-3, 2.0)
@@ -54,7 +55,7 @@ def kept(
     """
     damping = 1.0 - space.curvature
     seen = space.curvature + _UNSEEN * damping
-    lowered = space.values - np.minimum(1.0 / DAMPING, _PESSIMISM + _BLIND / sight)[:, None] * damping
+    lowered = space.values - np.minimum(1.0 / DAMPING, gate.pessimism + _BLIND / sight)[:, None] * damping
     noise = (variances * responses(weights, space.curvature, np.maximum(lowered, 0.0))[0] ** 2).sum(axis=0)
     found, undecided = np.zeros_like(space.metric), np.ones(len(closing), dtype=bool)
     for penalty in _PENALTIES:

@@ -33,9 +33,10 @@ from .path_gain import surest
 from .whitening import DAMPING, SMALLEST, Listed, counted_rows, inverse_root, release_space, release_totals
 
 # Shares of the squared budget. Gradients get the rest, and without the curvature its share, too.
-_TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.06, 0.10, 0.003, 0.015, 0.01, 0.06
-_PAYS = 2.0  # curvature over its noise, from public numbers, from which on it is released
+_TOTALS, _GRAM, _SECOND_GRAM, _LENGTHS, _COUNTS, _RISE, _SLOPED = 0.05, 0.04, 0.10, 0.003, 0.015, 0.01, 0.06
+_PAYS = 4.0  # curvature over its noise, from public numbers, from which on it is released
 _WARM = 6 / 16  # of the steps come before it
+_EARLY = 0.4  # squared budget of a gradient before those in averages, over that of one of them
 _ROW_LIMIT = 5.0  # rows times the root of their slope are shortened to so many root mean squares
 _MANY = 0.05  # share of rows that were shortened
 
@@ -44,9 +45,16 @@ _MANY = 0.05  # share of rows that were shortened
 class GeneralisedPlan(StepsPlan):
     """Every public number of a run."""
 
+    early_multiplier: float  # of gradients that only find the place where the others are released
     count_multiplier: float
     rise_multiplier: float
     calibration_multiplier: float | None  # None where calibration is not asked for
+
+    @property
+    def gradient_multipliers(self) -> tuple[float, ...]:
+        """The multiplier of each gradient: early ones are not in the averages, and have more noise."""
+        early = _early(self.warm_up, self.turn, pays=self.sloped_multiplier is not None)
+        return (self.early_multiplier,) * early + (self.gradient_multiplier,) * (self.n_iterations - early)
 
     @property
     def passes(self) -> int:
@@ -55,7 +63,7 @@ class GeneralisedPlan(StepsPlan):
         return self.n_iterations + 6 + 2 * (self.sloped_multiplier is not None) + more
 
     def _listed(self) -> list[Listed]:
-        gradients = [(self.gradient_multiplier, "sum of clipped gradients of whitened rows")] * self.n_iterations
+        gradients = [(each, "sum of clipped gradients of whitened rows") for each in self.gradient_multipliers]
         sloped = self.sloped_multiplier
         return [
             *self._whitening(),
@@ -97,22 +105,26 @@ def plan(
     binned = CALIBRATION if one_of("calibration", calibration, (True, False)) else 0.0
     rest = 1.0 - _TOTALS - _GRAM - _SECOND_GRAM - _LENGTHS - _COUNTS - _RISE - _SLOPED * pays - binned
     warm_up = max(1, round(3 / 16 * count))
+    turn = max(warm_up, round(_WARM * count)) if pays else count // 2
+    early = _early(warm_up, turn, pays=pays)
+    gradients = noise * math.sqrt((_EARLY * early + count - early) / rest)
     return GeneralisedPlan(
         **vars(given),
         family=family,
         n_iterations=count,
         warm_up=warm_up,
-        turn=max(warm_up, round(_WARM * count)) if pays else count // 2,
+        turn=turn,
         noise=noise,
         totals_multiplier=noise / math.sqrt(_TOTALS),
         gram_multiplier=noise / math.sqrt(_GRAM),
         second_gram_multiplier=noise / math.sqrt(_SECOND_GRAM),
         length_multiplier=noise / math.sqrt(_LENGTHS),
         sloped_multiplier=sloped if pays else None,
+        early_multiplier=gradients / math.sqrt(_EARLY),
         count_multiplier=noise / math.sqrt(_COUNTS),
         rise_multiplier=noise / math.sqrt(_RISE),
         calibration_multiplier=noise / math.sqrt(binned) if binned else None,
-        gradient_multiplier=noise * math.sqrt(count / rest),
+        gradient_multiplier=gradients,
     )
 
 
@@ -188,16 +200,21 @@ def _by_path(of: dict[str, Array]) -> tuple[float, float]:
     return last + feigned - 2.0 * float(of["path_gain"]), variance
 
 
+def _early(warm_up: int, turn: int, *, pays: bool) -> int:
+    """Return how many gradients come before those in averages."""
+    return turn if pays else warm_up
+
+
 def _descend(white: WhitenedRows, plan: GeneralisedPlan, channel: Channel, path: GeneralisedPath, which: range) -> None:
     for step in which:
-        theta = path.at(predictor_point(white.bounded, path.theta))
+        theta, own = path.at(predictor_point(white.bounded, path.theta)), plan.gradient_multipliers[step]
         multiplier = {plan.warm_up - 1: plan.count_multiplier, plan.turn: plan.rise_multiplier}.get(step)
         if multiplier is None:
             exact = mean_gradient(white, theta, path.response, limit=path.limit)
-            path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
+            path.move(channel.gaussian(exact, multiplier=own), multiplier=own)
             continue
         exact, exact_counts = mean_gradient_and_counts(white, theta, path.response, limit=path.limit, edges=path.edges)
-        path.move(channel.gaussian(exact, multiplier=plan.gradient_multiplier))
+        path.move(channel.gaussian(exact, multiplier=own), multiplier=own)
         path.choose(channel.gaussian(exact_counts, multiplier=multiplier), multiplier)
 
 

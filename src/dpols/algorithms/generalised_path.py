@@ -16,7 +16,8 @@ from .whitening import Space, Totals, WhiteningPlan
 
 _LONGEST = 0.6  # root mean square by which a step changes linear predictors
 _MISSING = 5.0  # standard deviations by which rows in use are fewer than all, to be believed at the start
-_GATE = Gate(0.2, 2e-3, 1.2)
+# Steps of noise that would be long are cut, so that curvature that is too low spoils less than in the linear method.
+_GATE = Gate(0.2, 1e-3, 1.2, pessimism=0.3)
 # Of shortened gradients on the mean target, in units of the norm of the noise on a gradient of limit 1.
 _PULL = {"binomial": 5.0, "poisson": 4.0}
 _CERTAIN = 9.0  # squared standard deviations by which gradients contradict the totals
@@ -34,6 +35,16 @@ class StepsPlan(WhiteningPlan):
     turn: int  # gradients before the curvature is released, or before the limit may rise
     sloped_multiplier: float | None  # of the curvature; None where it is not released
     gradient_multiplier: float
+
+    @property
+    def gradient_multipliers(self) -> tuple[float, ...]:
+        """The multiplier of each gradient."""
+        return (self.gradient_multiplier,) * self.n_iterations
+
+    @property
+    def gradients_mu(self) -> float:
+        """What all gradients together cost."""
+        return math.sqrt(math.fsum(1.0 / each**2 for each in self.gradient_multipliers))
 
 
 class GeneralisedPath(Path):
@@ -114,7 +125,7 @@ class GeneralisedPath(Path):
 
     def choose(self, counts: Array, multiplier: float) -> None:
         """Choose the limit of gradients by counts of their lengths; the second choice can only raise it."""
-        mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
+        mu = self.plan.gradients_mu
         self.counts, self.count_multiplier = counts, multiplier
         if len(self.points) == self.plan.warm_up:
             level = self.first_level(counts, multiplier, self.known.used, mu)
@@ -133,7 +144,8 @@ class GeneralisedPath(Path):
         point = np.einsum("ts,std->td", weights, np.array(self.points))
         gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
         limits = np.array(self.limits)
-        variances = (plan.gradient_multiplier * limits)[:, :, None] ** 2  # (steps, trials, 1)
+        multipliers = np.array(plan.gradient_multipliers)[:, None]
+        variances = (multipliers * limits)[:, :, None] ** 2  # (steps, trials, 1)
         closed = point + self._within_reach(gradient)
         rest, keep = self._kept(weights, variances, closed)
         to_point, to_moment = responses(weights, space.curvature, space.curvature)
@@ -195,7 +207,7 @@ class GeneralisedPath(Path):
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         gap = centre - 0.5 * (low + high)
         # Gradients that were shortened, too, pull the constant towards typical rows.
-        mu = math.sqrt(self.plan.n_iterations) / self.plan.gradient_multiplier
+        mu = self.plan.gradients_mu
         pull = _PULL[self.plan.family] * math.sqrt(self.plan.n_features) / (mu * known.mass * self.slope)
         noise = np.einsum("ti,tij,tj->t", means, covariance, means) + pull**2
         prior = np.square(known.noise) * (np.square(0.5 / self.slope) + np.square(slopes).sum(axis=1))
