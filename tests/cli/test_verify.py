@@ -21,6 +21,7 @@ from dpols import (
     ols,
     poisson,
 )
+from dpols.data.bounds import ReadFromData
 from dpols.errors import ModelFileError
 from dpols.report.basis import digest_of
 from dpols.storage.model_file import write_model
@@ -303,9 +304,13 @@ OUTER = {"age": (0, 100), "pay": (0, 100)}
 
 
 @pytest.mark.extras
-@pytest.mark.filterwarnings("ignore:CAUTION")
+@pytest.mark.filterwarnings("ignore:CAUTION", "ignore:the fit is NOT PRIVATE")
 @pytest.mark.parametrize("formula", ["pay ~ age", "pay ~ age * C(late, levels=['yes', 'no'])", "log1p(pay) ~ age"])
-@pytest.mark.parametrize("bounds", [PaidBounds(), PaidBounds(features=OUTER)], ids=["no limits", "outer limits"])
+@pytest.mark.parametrize(
+    "bounds",
+    [PaidBounds(), PaidBounds(features=OUTER), PaidBounds(features=OUTER, largest=ReadFromData(1e9))],
+    ids=["no limits", "outer limits", "limits of the data"],
+)
 def test_a_model_whose_ranges_were_found_is_right_as_it_was_written(formula, bounds, tmp_path):
     pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
     if formula.startswith("log1p"):
@@ -313,11 +318,12 @@ def test_a_model_whose_ranges_were_found_is_right_as_it_was_written(formula, bou
     age = np.linspace(0, 1, 3000)
     table = pd.DataFrame({"age": age, "pay": np.exp(age), "late": np.where(age > 0.5, "yes", "no")})
     ols(formula, table, epsilon=3.0, delta=1e-6, bounds=bounds).save(path)
-    assert problems(verify_file(path)) == []
+    voids = ["private as configured"] if bounds.origin == "data" else []
+    assert problems(verify_file(path)) == voids
     content = json.loads(path.read_text())["content"]
     content["feature_map"]["columns"]["age"]["high"] = 99.0
     write_model(path, content)
-    assert problems(verify_file(path)) == ["columns and ranges"]
+    assert problems(verify_file(path)) == ["columns and ranges", *voids]
 
 
 def with_a_function(table):

@@ -24,6 +24,7 @@ from ..report.outcome import (
     verdict_of,
     verdict_on_constant,
 )
+from ..side_releases.paid_bounds import PaidBounds
 from ..versions import versions
 from .notes import advice_on_fit, advice_on_hidden, advice_on_shortened, notes_on
 from .preparing import Prepared
@@ -269,8 +270,9 @@ def _bounds_text(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
     feature_map, family = prepared.request.feature_map, prepared.request.family
     rows: list[tuple[str, str]] = []
     if feature_map is not None:
-        rows += declared_of(feature_map, found=bounds.origin == "paid")
-        if bounds.origin == "paid":
+        found = isinstance(prepared.bounds, PaidBounds)  # also within limits that were read from the data
+        rows += declared_of(feature_map, found=found)
+        if found:
             rows += [
                 (f"{name}, found", _found(pair, place in outcome.hidden))
                 for place, (name, pair) in enumerate(zip(names, ranges_of(bounds.features), strict=True))
