@@ -201,15 +201,20 @@ BUGS = (
     ),
     Bug(
         "an outcome that is no label",
-        "rows that are not rounded by columns",
-        Edit("data/bounding.py", "    target = _labels_alone(target, row_map)\n", ""),
+        "rows in floating point",
+        Edit("data/bounding.py", "    target = labels_alone(target, row_map)\n", ""),
+    ),
+    Bug(
+        "an outcome that is no label",
+        "rows that are rounded at once",
+        Edit("data/rounding.py", "    target = labels_alone(target, row_map)\n", ""),
     ),
     Bug(
         "an outcome that is no label",
         "rows that are rounded by columns",
         Edit(
-            "data/bounding.py",
-            "    target = _labels_alone(columns.target, row_map)\n",
+            "data/rounding.py",
+            "    target = labels_alone(columns.target, row_map)\n",
             "    target = columns.target\n",
         ),
     ),
