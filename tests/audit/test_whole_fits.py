@@ -36,7 +36,7 @@ COUNTS = (
     "counts of norms of rows",
     "counts of values within and beyond bounds",
 )
-SEEDS = 64
+SEEDS = 32
 
 every_numeric = pytest.mark.parametrize("arithmetic", ["exact", "float"])
 every_unit = pytest.mark.parametrize("most", [None, MOST], ids=["rows", "units"])

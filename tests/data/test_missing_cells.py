@@ -55,7 +55,7 @@ def with_cell(column, cell):
 
 def model(bad_rows, **options):
     options = options or {"bounds": Bounds(**BOUNDS)}
-    return PrivateLinearRegression(1.0, 1e-6, bad_rows=bad_rows, random_state=0, **options)
+    return PrivateLinearRegression(1.0, 1e-6, method="adassp", bad_rows=bad_rows, random_state=0, **options)
 
 
 MAP = {"feature_map": FeatureMap({"x": NumericColumn(-1, 1), "z": NumericColumn(-1, 1)}, target=(-1, 1))}

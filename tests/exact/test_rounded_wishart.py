@@ -15,7 +15,7 @@ from dpols.exact.rounded_wishart import rounded_wishart
 from dpols.randomness import SeededBits, SystemBits
 
 REJECT, ACCEPT = 1e-6, 1e-3
-DRAWS = 4000
+DRAWS = 2000
 
 
 def integer_rows(count: int, size: int, seed: int = 0) -> np.ndarray:
@@ -25,17 +25,19 @@ def integer_rows(count: int, size: int, seed: int = 0) -> np.ndarray:
     return np.rint(mixed / np.abs(mixed).max() * 2**19).astype(np.int64)
 
 
-def draws_of(gram: np.ndarray, *, shift: int, rows: int, grid_exponent: int, seed: int) -> np.ndarray:
+def draws_of(
+    gram: np.ndarray, *, shift: int, rows: int, grid_exponent: int, seed: int, count: int = DRAWS
+) -> np.ndarray:
     bits = SeededBits(seed)
     return np.stack(
-        [rounded_wishart(gram, shift=shift, rows=rows, grid_exponent=grid_exponent, bits=bits) for _ in range(DRAWS)]
+        [rounded_wishart(gram, shift=shift, rows=rows, grid_exponent=grid_exponent, bits=bits) for _ in range(count)]
     )
 
 
-def explicit_sketches(data: np.ndarray, shift: int, rows: int, seed: int) -> np.ndarray:
+def explicit_sketches(data: np.ndarray, shift: int, rows: int, seed: int, count: int = DRAWS) -> np.ndarray:
     rng = np.random.default_rng(seed)
     stacked = np.concatenate([data, math.sqrt(shift) * np.eye(data.shape[1])])
-    sketches = rng.normal(size=(DRAWS, rows, len(stacked))) @ stacked
+    sketches = rng.normal(size=(count, rows, len(stacked))) @ stacked
     return sketches.transpose(0, 2, 1) @ sketches
 
 
@@ -55,9 +57,9 @@ def test_draws_have_the_law_of_the_gram_matrix_of_an_explicit_sketch(rows):
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_fewer_rows_than_columns_have_the_law_of_an_explicit_sketch(rows):
-    data, shift, grid_exponent = integer_rows(9, 4), 2**30, 16
-    ours = draws_of(data.T @ data, shift=shift, rows=rows, grid_exponent=grid_exponent, seed=3) * 2.0**grid_exponent
-    theirs = explicit_sketches(data, shift, rows, seed=4)
+    data, shift, grid_exponent, count = integer_rows(9, 4), 2**30, 16, 2 * DRAWS
+    drawn = draws_of(data.T @ data, shift=shift, rows=rows, grid_exponent=grid_exponent, seed=3, count=count)
+    ours, theirs = drawn * 2.0**grid_exponent, explicit_sketches(data, shift, rows, seed=4, count=count)
     for i, j in [(0, 0), (3, 3), (1, 0), (3, 1)]:
         assert stats.ks_2samp(ours[:, i, j], theirs[:, i, j]).pvalue > ACCEPT
         assert stats.ks_2samp(ours[:, i, j] * 3 / 2, theirs[:, i, j]).pvalue < REJECT

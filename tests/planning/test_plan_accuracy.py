@@ -69,7 +69,7 @@ def test_the_planned_interval_width_is_the_one_of_a_fit():
 
 
 def test_the_planned_share_of_intervals_is_that_of_the_slopes_of_fits():
-    rng, n, trials = np.random.default_rng(1), 3_000, 200
+    rng, n, trials = np.random.default_rng(1), 3_000, 100
     levels = rng.choice(6, n, p=[0.5, 0.3, 0.1, 0.05, 0.03, 0.02])
     X = np.column_stack((rng.uniform(-1, 1, n), (levels[:, None] == np.arange(1, 6)).astype(float)))
     y = np.clip(0.5 * X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(n), -1.5, 1.5)
