@@ -55,6 +55,17 @@ def run(case, arithmetic, bits, plan=None):
     return case.algorithm.run(rows, plan or case.plan(), bits)
 
 
+_RUNS = {}  # by case, arithmetic and number of trials
+
+
+def seeded_run(case, arithmetic, trials):
+    """A run that several laws look at, made once."""
+    key = str(case), arithmetic, trials
+    if key not in _RUNS:
+        _RUNS[key] = run(case, arithmetic, streams(0, trials))
+    return _RUNS[key]
+
+
 def all_draws(case, plan, fit):
     return [draw for trial in range(len(fit.theta)) for draw in DRAWS[case.method](plan, fit, trial)]
 
@@ -70,8 +81,7 @@ def sizes_of_noise(draws):
 @every_case
 @pytest.mark.parametrize("trials", [1, 3])
 def test_a_run_records_the_releases_of_its_plan_or_an_outcome_that_it_lists(case, arithmetic, trials):
-    plan = case.plan()
-    fit = run(case, arithmetic, streams(0, trials))
+    plan, fit = case.plan(), seeded_run(case, arithmetic, trials)
     assert fit.theta.shape == (trials, case.n_features)
     assert follows(plan, fit)
     assert len(plan.release_names) == len(plan.releases)
@@ -92,9 +102,8 @@ def test_a_run_records_the_releases_of_its_plan_or_an_outcome_that_it_lists(case
 @every_arithmetic
 @every_case
 def test_the_releases_of_each_trial_are_of_what_was_drawn(case, arithmetic):
-    plan = case.plan()
-    fit = run(case, arithmetic, streams(0, 2))
-    for trial in range(2):
+    plan, fit = case.plan(), seeded_run(case, arithmetic, 3)
+    for trial in range(3):
         releases = fit.releases if fit.stages is None else sum(fit.stages[trial], ())
         draws = DRAWS[case.method](plan, fit, trial)
         assert sum(isinstance(r, GaussianRelease) for r in releases) == sum(not isinstance(d, Sketch) for d in draws)

@@ -60,7 +60,7 @@ def trial_of(batch, j):
 @every_case
 def test_a_trial_of_a_batch_is_the_single_run_with_its_stream(case, arithmetic):
     batch = batch_of(case, arithmetic)
-    for j in range(3):
+    for j in (0, 2):
         alone = run(case, arithmetic, streams(7, 3)[j : j + 1])
         one = trial_of(batch, j)
         assert_same_fit(one, alone, 1e-9 if arithmetic == "float" else 0.0)
@@ -76,24 +76,23 @@ def test_the_same_seed_gives_the_same_bits(case, arithmetic):
 @every_arithmetic
 @every_case
 def test_a_stream_does_not_depend_on_how_many_there_are(case, arithmetic):
-    few, many = batch_of(case, arithmetic), run(case, arithmetic, streams(7, 5))
+    few, many = batch_of(case, arithmetic), run(case, arithmetic, streams(7, 4))
     np.testing.assert_allclose(few.theta, many.theta[:3], rtol=1e-9 if arithmetic == "float" else 0.0)
 
 
 @every_arithmetic
 @every_case
 def test_different_seeds_and_different_streams_give_different_results(case, arithmetic):
-    others = [run(case, arithmetic, streams(seed, 3)) for seed in (0, 1)]
-    thetas = np.concatenate([fit.theta for fit in (batch_of(case, arithmetic), *others)])
-    assert len(np.unique(thetas, axis=0)) == 9
+    thetas = np.concatenate([batch_of(case, arithmetic).theta, run(case, arithmetic, streams(0, 2)).theta])
+    assert len(np.unique(thetas, axis=0)) == 5
     assert (np.ptp(thetas, axis=0) > 0).all()
 
 
 @every_arithmetic
 @every_case
 def test_unseeded_runs_differ_from_each_other(case, arithmetic):
-    thetas = np.concatenate([run(case, arithmetic, streams(None, 3)).theta for _ in range(3)])
-    assert len(np.unique(thetas, axis=0)) == 9
+    thetas = np.concatenate([run(case, arithmetic, streams(None, 2)).theta for _ in range(2)])
+    assert len(np.unique(thetas, axis=0)) == 4
 
 
 @pytest.mark.parametrize("method", ALGORITHMS)
