@@ -26,11 +26,11 @@ from dpols.errors import DataError, DpolsError
 
 pytestmark = pytest.mark.extras
 
-SHORT = dict.fromkeys(SHARES, 200) | {
-    "fit and predict": 60,
-    "release_sketch": 60,
-    "CSV file": 80,
-    "ledger, rows forged": 60,
+SHORT = dict.fromkeys(SHARES, 100) | {
+    "fit and predict": 30,
+    "release_sketch": 30,
+    "CSV file": 40,
+    "ledger, rows forged": 30,
 }
 
 
