@@ -16,16 +16,20 @@ settings.load_profile("ci")
 COUNTED = ("data", "spark", "browser")  # markers
 # Files whose tests take longest, which come first, so that no process is left with one of them in the end.
 LONGEST = (
-    "benchmarks/test_coverage.py",
     "data/test_spark.py",
     "data/test_dask.py",
-    "fuzz/test_fuzzing.py",
+    "app/test_in_a_browser.py",
+    "audit/test_whole_fits.py",
     "audit/test_lower_bound.py",
-    "laws/test_law_consistency.py",
-    "planning/test_plan_accuracy.py",
-    "planted/test_planted.py",
-    "ledger/test_kills.py",
+    "audit/test_rows_not_public.py",
+    "audit/test_replay.py",
+    "benchmarks/test_coverage.py",
+    "fitting/test_user_units.py",
+    "fuzz/test_fuzzing.py",
+    "laws/test_law_reproducibility.py",
     "ledger/test_failed_fits.py",
+    "planning/test_plan_accuracy.py",
+    "ledger/test_kills.py",
     "cli/test_fit_output.py",
 )
 # Files that start a Spark session or a cluster of Dask, which takes longer than most of their tests.
