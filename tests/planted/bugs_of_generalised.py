@@ -130,7 +130,7 @@ BUGS = (
         "the limit of another step",
         "closing gradients of yes/no outcomes and counts",
         Edit(
-            "algorithms/generalised_inference.py",
+            "algorithms/last_gradients.py",
             "        exact = mean_gradient(white, theta, path.response, limit=limit)\n",
             "        exact = mean_gradient(white, theta, path.response, limit=1.2 * limit)\n"
             "        exact = type(exact)(exact.value, exact.sensitivity / 1.2, exact.step)\n",

@@ -16,7 +16,6 @@ Gaussian's. `docs/proofs/inference.md` has the proofs.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -50,6 +49,7 @@ from .closing_inference import (
 )
 from .closing_inference import evidence as evidence_of_curvature
 from .generalised_path import GeneralisedPath, StepsPlan, response_of, start_path
+from .last_gradients import last_gradients
 from .newton_step import newton_step
 from .options import PlannedFor, one_of, steps
 from .path_gain import with_paid_deviance
@@ -63,7 +63,6 @@ _EDGES = 2.0 ** np.arange(0.0, 10.0)  # in units of a typical length; few, as no
 _WITHIN = 1.2  # times the length that counts say: many rows may have that very length, and edges lie apart
 _ABOVE = 2.0  # standard deviations of a count of long rows: so many may lie above a limit
 _SKEWED = 1.5  # times the tail rule's limit: large residuals of counts are all of one sign, and do not cancel
-_FAR = 3.0  # standard deviations by which the square of a gradient exceeds that of noise
 _FREE = 0.05  # of the curvature: noise that is hardly felt
 
 
@@ -206,7 +205,7 @@ def run(rows: BoundedRows, plan: GeneralisedInferencePlan, bits: Sequence[Bits])
     gram, sloped_limit = _curvature(white, plan, channel, path, here)
     gram_noise = plan.third_gram_multiplier * sloped_limit**2
     levels = _levels(white, plan, channel, path, here, row_limit)
-    closing = _last_gradients(white, plan, channel, path, levels.limit, gram, gram_noise)
+    closing = last_gradients(white, plan, channel, path, levels.limit, gram, gram_noise)
     point = closing.point
     theta = predictor_point(rows, path.theta_at(point))
     null = path.base[:, -1] * (row_map.constant or 0.0)
@@ -329,58 +328,6 @@ def _levels(
         edges=limit[:, None],
         counts=nothing[:, None],
     )
-
-
-class _Closing(NamedTuple):
-    """What the last gradients say."""
-
-    point: Array  # means of the points that count, and of their gradients
-    gradient: Array
-    noise: Array  # standard deviation of the noise in the latter
-    start: Array  # where the curvature was released
-    weights: Array  # of the last points in their mean, of shape (trials, points)
-    misfit: Array  # mean square by which the gradients differ more from each other than curvature and noise explain
-
-
-def _last_gradients(
-    white: WhitenedRows,
-    plan: GeneralisedInferencePlan,
-    channel: Channel,
-    path: GeneralisedPath,
-    limit: Array,
-    gram: Array,
-    gram_noise: Array,
-) -> _Closing:
-    """Release the last gradients at one limit, with Newton steps in between.
-
-    Where the first of them shows that the first point is off by more than noise, that point does not count: the others
-    are nearer, and the term of second order with them.
-    """
-    path.limit = limit
-    stddev, d = plan.closing_multiplier * limit, plan.n_features
-    far, one = np.zeros(channel.trials, dtype=bool), np.ones(channel.trials)
-    for count in range(1, CLOSING + 1):
-        theta = path.at(predictor_point(white.bounded, path.theta))
-        exact = mean_gradient(white, theta, path.response, limit=limit)
-        noisy = channel.gaussian(exact, multiplier=plan.closing_multiplier)
-        path.move(noisy, 0.0 * theta, multiplier=plan.closing_multiplier)
-        if count == 1:
-            far = np.square(path.gradients[-1] / stddev[:, None]).sum(axis=1) > d + _FAR * math.sqrt(2.0 * d)
-        weights = np.array([np.where(far & (count > 1), 0.0, one), *[one] * (count - 1)])
-        point, gradient = (
-            ((weights / weights.sum(axis=0))[:, :, None] * np.array(each[-count:])).sum(axis=0)
-            for each in (path.points, path.gradients)
-        )
-        # What all points with their Newton steps say together has less noise than the last of them.
-        path.point = path.near(path.points[-count], point + newton_step(gram, gram_noise, gradient))
-    last = zip(path.points[-CLOSING:], path.gradients[-CLOSING:], weights, strict=True)
-    # One by one, so that trials of a batch add up in the same order as a single one.
-    rest = [(weight, g - gradient + np.einsum("tij,tj->ti", gram, p - point)) for p, g, weight in last]
-    freedom = (weights.sum(axis=0) - 1.0) * d
-    squares = np.sum([weight * np.square(each).sum(axis=1) for weight, each in rest], axis=0)
-    explained = np.square(stddev) * (freedom + _FAR * np.sqrt(2.0 * freedom))
-    misfit, shares = np.maximum(squares - explained, 0.0) / freedom, (weights / weights.sum(axis=0)).T
-    return _Closing(point, gradient, stddev / np.sqrt(weights.sum(axis=0)), path.points[-CLOSING], shares, misfit)
 
 
 def _deviance_bound(path: GeneralisedPath, null: Array, levels: ClipLevels, point: Array) -> Array:
