@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -388,3 +389,12 @@ def test_a_file_that_changes_while_a_pass_reads_it_ends_the_pass(suffix, tmp_pat
     with pytest.raises(DataError, match="has changed since it was first read"):
         source.total(kernel)
     assert changed
+
+
+def test_folders_that_are_too_deep_to_be_searched_are_refused(tmp_path, monkeypatch):
+    def too_deep(*_):
+        raise RecursionError
+
+    monkeypatch.setattr(Path, "rglob", too_deep)  # what Python says of a thousand folders in each other
+    with pytest.raises(DataError, match="nested too deeply"):
+        read(tmp_path, "y")

@@ -24,6 +24,7 @@ from .guided import NeverFed, WrongResult, require
 from .seeds import CANARY
 
 _SMALL: dict[str, Any] = {"_TASK_BYTES": 48, "_LONGEST_LINE": 200}  # so that small files are cut into many parts
+_DEEPEST = 200  # folders in folders, beyond which Python cannot take them away again
 _counts = itertools.count()  # other names for other contents: headers are remembered by name, size and time
 
 
@@ -85,7 +86,7 @@ def feed_folder(data: bytes, folder: Path) -> None:
 
 def _parts(line: bytes) -> list[str]:
     parts = [part for part in line.decode("utf-8", "replace").split("/") if part not in ("", ".", "..")]
-    return parts or ["data.csv"]
+    return parts[-_DEEPEST:] or ["data.csv"]
 
 
 def _check_template(columns: dict[str, str | None]) -> None:

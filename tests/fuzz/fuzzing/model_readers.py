@@ -81,7 +81,8 @@ def _check_model(model: PrivateLinearRegression) -> None:
 def _check_report(report: PrivacyReport) -> None:
     texts = (report.method, report.verdict, str(report), report.to_html(), report.to_markdown())
     require(all(isinstance(text, str) for text in texts), "fields not text")
-    require(report.private is not report.seeded, "private although seeded")
+    reasons = report.seeded or report.bounds_origin == "data" or bool(report.void)
+    require(report.private is not reasons, "private although there is a reason why it is not, or the other way round")
     report.to_json()
 
 

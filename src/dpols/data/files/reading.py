@@ -281,9 +281,13 @@ def _files(path: Path) -> list[Path]:
             f"the folder {str(path)!r} is a Delta table, whose files may hold rows that were deleted since. Write its "
             "current rows to Parquet files, or read it with a tool that streams Arrow, such as duckdb."
         )
+    try:
+        everything = sorted(path.rglob("*"))
+    except RecursionError:
+        raise DataError(f"the folder {str(path)!r} has subfolders that are nested too deeply to be searched.") from None
     found = [
         file
-        for file in sorted(path.rglob("*"))
+        for file in everything
         if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     ]
     if not found:
