@@ -1,5 +1,6 @@
 """The benchmark of files: real measurements of small ones, and memory that does not grow with a file."""
 
+import numpy as np
 import pytest
 
 from dpols.data import read
@@ -34,9 +35,21 @@ def test_a_file_is_made_once(tmp_path):
     assert scale_files.decode(read(path, target="y")) == 1_000
 
 
+def same_rows(path, times):
+    """A file of the same 100,000 rows over and over, which is quickly written."""
+    from pyarrow import parquet, table
+
+    names = (*(f"x{i}" for i in range(20)), "y")
+    rows = table(dict(zip(names, np.random.default_rng(0).uniform(-1.0, 1.0, (len(names), 100_000)), strict=True)))
+    with parquet.ParquetWriter(path, rows.schema, compression="none", use_dictionary=False) as writer:
+        for _ in range(times):
+            writer.write_table(rows)
+    return path
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    small, large = (scale_files.make_file(tmp_path, n_rows, 20) for n_rows in (500_000, 2_000_000))
+    small, large = (same_rows(tmp_path / f"{times}.parquet", times) for times in (5, 20))
     peaks = [scale_files.in_new_process(scale_files._peak_mb, path, "float") for path in (small, large)]
     if None in peaks:
         pytest.skip("the peak memory of a process cannot be read here")
