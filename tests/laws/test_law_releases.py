@@ -214,7 +214,9 @@ def test_each_gaussian_release_has_the_noise_that_its_record_states(case, arithm
         np.testing.assert_allclose(measured, stddev, rtol=1e-6 if arithmetic == "float" else 1.1 * 2.0**-10)
         assert (measured >= stddev * (1.0 - 1e-6)).all()
         for before in range(j):
-            np.testing.assert_array_equal(loud[before], quiet[before])
+            # Exact sums have the same bits in every trial; how BLAS rounds others may depend on a trial's place.
+            rounding = 0.0 if arithmetic == "exact" else 1e-9 * expected[before].stddev
+            np.testing.assert_allclose(loud[before], quiet[before], rtol=0.0, atol=rounding)
 
 
 def symmetric(draw):
