@@ -15,7 +15,7 @@ from .source import Array, Block, Columns
 from .span import Span
 from .whole_numbers import row_scale, whole_targets
 
-_CELLS = 1 << 15  # that are mapped together: they stay in the cache of a core
+_CELLS = 1 << 17  # that are mapped together: they stay in the cache of a core, and threads seldom wait for each other
 
 
 def is_within(row_map: RowMap) -> bool:
