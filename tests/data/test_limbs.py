@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from dpols import Bounds
 from dpols.data import ArraySource, BoundedRows, rounding
+from dpols.data.fixed_point import FixedPointSpan
 from dpols.data.source import Total
-from dpols.data.whole_numbers import from_limbs, to_limbs
+from dpols.data.whole_numbers import ONE, from_limbs, to_limbs
 from dpols.statistics import gram, gram_with_target, totals
 
 
@@ -71,3 +72,51 @@ def test_statistics_of_many_rows_are_multiples_of_those_of_a_few(statistic, time
     few, many = of(ArraySource(X, y)), of(Repeated(X, y, times))
     assert (many.value.astype(object) == few.value.astype(object) * times).all()
     assert (many.sensitivity, many.step) == (few.sensitivity, few.step)
+
+
+LENGTHS, ONE_TRIAL = np.full((20_001, 1), 1.0), np.ones(1)
+SUMS = {
+    "gram": (),
+    "gram_and_first_gradient": (1.0,),
+    "gram_with_target": (),
+    "clipped_gradient": (np.zeros((1, 2)), np.zeros(1), 1.0),
+    "clipped_squares": (np.zeros((1, 2)), np.zeros(1), 1.0),
+    "norm_clipped_gradient": (np.zeros((1, 2)), np.zeros(1), 1.0),
+    "totals_and_products": (),
+    "shortened_gram": (LENGTHS, ONE_TRIAL, 0.0 * ONE_TRIAL),
+    "shortened_gradient": (LENGTHS, np.zeros((1, 2)), np.full(1, 20.0), 2.0 * ONE_TRIAL),
+    "shortened_scores": (
+        LENGTHS,
+        np.zeros((1, 2)),
+        np.zeros(1),
+        None,
+        ONE_TRIAL,
+        ONE * np.eye(2)[None],
+        np.full((1, 2), 20.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_over_more_rows_than_products_may_have_is_exact(name, weighted):
+    """Odd numbers as large as they may be: a sum of products of all rows at once would lose its last bits."""
+    n = len(LENGTHS)
+    rows = np.column_stack((np.full(n, ONE - 1.0), np.full(n, 1.0)))
+    root = np.full(n, ONE - 1.0) if weighted else None
+    span = FixedPointSpan(rows, np.full(n, ONE - 1.0), root)
+
+    def whole(part, start, stop):
+        args = (arg[start:stop] if arg is LENGTHS else arg for arg in SUMS[name])
+        limbs = getattr(part, name)(*args)
+        return [high.astype(object) * 2**32 + low for high, low in zip(limbs[::2], limbs[1::2], strict=True)]
+
+    found = whole(span, 0, n)
+    expected = None
+    for start in range(0, n, 1000):
+        stop = min(start + 1000, n)
+        part = FixedPointSpan(rows[start:stop], span.target[start:stop], None if root is None else root[start:stop])
+        sums = whole(part, start, stop)
+        expected = sums if expected is None else [a + b for a, b in zip(expected, sums, strict=True)]
+    for one, other in zip(found, expected, strict=True):
+        assert (one == other).all()

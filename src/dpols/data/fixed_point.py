@@ -2,19 +2,32 @@
 
 A bounded row is shrunk by a hair, multiplied by 2^20 and rounded to whole numbers, whose squares then sum to at most
 2^40: the norm bound holds of the integers themselves. A product of two such numbers is at most 2^40, so the double
-precision products of a span of 8192 rows stay within 2^53 and BLAS adds them without rounding. Across spans sums go
+precision products of 8192 rows stay within 2^53 and BLAS adds them without rounding. Across more rows sums go
 on in two 64-bit limbs. What one row does depends on that row and on released values alone, so declared sensitivities
 are true of the program and not only of the formula.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from ..families import Response
 from .source import Array
 from .span import binned_sums, count_between, offsets_of, places_in_bins, unscaled
-from .whole_numbers import BITS, DOWN, ONE, RESIDUAL_BITS, SQUARE, in_steps, in_the_ball, to_limbs
+from .whole_numbers import (
+    BITS,
+    DOWN,
+    ONE,
+    RESIDUAL_BITS,
+    SPAN_ROWS,
+    SQUARE,
+    in_steps,
+    in_the_ball,
+    limbs_of_products,
+    to_limbs,
+)
 from .whole_rows import WholeRows
 
 
@@ -24,7 +37,7 @@ class FixedPointSpan(WholeRows):
 
     def gram(self) -> tuple[Array, Array]:
         """Return rows.T @ rows in limbs."""
-        return to_limbs(self.rows.T @ self.rows)
+        return limbs_of_products(self.rows.T, self.rows)
 
     def gram_and_first_gradient(self, residual_bound: float) -> tuple[Array, ...]:
         """Return rows.T @ rows and the clipped gradient at zero, both in limbs."""
@@ -33,7 +46,7 @@ class FixedPointSpan(WholeRows):
     def gram_with_target(self) -> tuple[Array, Array]:
         """Return [rows, target].T @ [rows, target] in limbs."""
         joined = np.column_stack((self.rows, self.target))
-        return to_limbs(joined.T @ joined)
+        return limbs_of_products(joined.T, joined)
 
     def clipped_gradient(self, theta: Array, exponent: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         """Return clip(residuals).T @ rows in limbs, with residuals in steps of ``residual_bound`` / 2^20."""
@@ -50,8 +63,9 @@ class FixedPointSpan(WholeRows):
     def clipped_squares(self, theta: Array, exponent: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         """Return the sum of squares of residuals in limbs, each of at most 2^20 steps of ``residual_bound`` / 2^20."""
         steps = in_steps(self._residuals(theta, exponent), residual_bound)
-        # A square is at most 2^40, so that a span's sum is exact like any other.
-        return to_limbs(np.einsum("ij,ij->j", steps, steps)[:, None])
+        # A square is at most 2^40, so that their sum is exact like any other.
+        high, low = limbs_of_products(np.ones((1, len(steps))), np.square(steps))
+        return high.T, low.T
 
     def residual_sums(self, theta: Array, exponent: Array, residual_bound: Array, edges: Array) -> tuple[Array, ...]:
         """Return for each bin of fitted values the number of rows and the sum of clipped residuals, both in 2^20ths.
@@ -65,7 +79,7 @@ class FixedPointSpan(WholeRows):
         return to_limbs(binned_sums(fitted, steps, np.any(self.rows != 0.0, axis=1), edges, one=ONE))
 
     def _clipped_gradient(self, residuals: Array, residual_bound: float | Array) -> tuple[Array, ...]:
-        return to_limbs(in_steps(residuals, residual_bound).T @ self.rows)
+        return limbs_of_products(in_steps(residuals, residual_bound).T, self.rows)
 
     def norm_clipped_gradient(self, theta: Array, exponent: Array, norm_bound: float) -> tuple[Array, Array]:
         """Return the sum of rows times residuals, each of norm at most 2^40, in steps of ``norm_bound`` / 2^40."""
@@ -74,7 +88,7 @@ class FixedPointSpan(WholeRows):
         # Rounded down, with more room than the square root and the quotient can err by.
         level = np.floor(SQUARE / (np.maximum(norms, 1.0) * (1.0 + 2.0**-48)))[:, None]
         np.clip(steps, -level, level, out=steps)
-        return to_limbs(steps.T @ self.rows)
+        return limbs_of_products(steps.T, self.rows)
 
     def totals(self) -> tuple[Array, ...]:
         """Return in limbs twice the sum of targets, the number of rows that are not zero, and sums of y^2, |x|^2, x.
@@ -82,6 +96,17 @@ class FixedPointSpan(WholeRows):
         Where rows have weights, all sums are weighted, and the sum of weights over the largest is the last. That of
         exposures over the largest is the last where rows have these.
         """
+        return _added(self._part(start)._totals() for start in range(0, max(len(self.target), 1), SPAN_ROWS))
+
+    def _part(self, start: int) -> "FixedPointSpan":
+        """Return some rows, no more than there may be for their squares to be added without rounding."""
+        if len(self.target) <= SPAN_ROWS:
+            return self
+        rows = slice(start, start + SPAN_ROWS)
+        root, exposure = (None if each is None else each[rows] for each in (self.root, self.exposure))
+        return FixedPointSpan(self.rows[rows], self.target[rows], root, exposure)
+
+    def _totals(self) -> tuple[Array, Array]:
         y, root, cells = self.target, self.root, self.rows.ravel(order="K")
         sums = ONE * y.sum() if root is None else root @ y
         # As a product, a sum over rows takes a fraction of the time.
@@ -100,7 +125,8 @@ class FixedPointSpan(WholeRows):
 
     def products(self) -> tuple[Array, ...]:
         """Return rows.T @ rows and target @ rows in limbs."""
-        return *self.gram(), *to_limbs(self.target @ self.rows)
+        high, low = limbs_of_products(self.target[None], self.rows)
+        return *self.gram(), high[0], low[0]
 
     def totals_and_products(self) -> tuple[Array, ...]:
         """Return both."""
@@ -118,13 +144,11 @@ class FixedPointSpan(WholeRows):
         lengths = self.at_most(lengths)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(lengths <= limit, 1.0, np.maximum(limit - slack, 0.0) * DOWN / lengths)
-        grams = [self._gram_of_shares(each) for each in share.T]
-        return to_limbs(np.stack(grams))
+        return _stacked(self._gram_of_shares(each) for each in share.T)
 
-    def _gram_of_shares(self, share: Array) -> Array:
+    def _gram_of_shares(self, share: Array) -> tuple[Array, Array]:
         whole = self.rows if share.min(initial=1.0) == 1.0 else np.trunc(self.rows * share[:, None])
-        product: Array = whole.T @ whole
-        return product
+        return limbs_of_products(whole.T, whole)
 
     def shortened_gradient(self, lengths: Array, theta: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
         """Return residuals.T @ rows in limbs, with residuals clipped so that length times residual is in the limit.
@@ -170,7 +194,7 @@ class FixedPointSpan(WholeRows):
         weights = np.clip(residuals, -level, level) * (ONE / limit)
         inside = [self._inside(*each) for each in zip(columns, column_exponent, strict=True)]
         steps = [in_the_ball(np.trunc(each * weight)) for each, weight in zip(inside, weights.T, strict=True)]
-        return to_limbs(np.stack([each @ each.T for each in steps]))
+        return _stacked(limbs_of_products(each, each.T) for each in steps)
 
     def gradient_of(self, lengths: Array, residuals: Array, exponent: Array, limit: Array) -> tuple[Array, ...]:
         """Return the shortened gradient in limbs, from whole-numbered residuals, which are overwritten."""
@@ -189,7 +213,7 @@ class FixedPointSpan(WholeRows):
         upper, lower = parts[:trials], parts[trials:]
         np.floor(np.multiply(steps.T, 2.0**-BITS, out=upper), out=upper)
         np.subtract(steps.T, np.multiply(upper, ONE, out=lower), out=lower)
-        return to_limbs(parts @ self.rows)
+        return limbs_of_products(parts, self.rows)
 
     def mean_gradient(
         self, lengths: Array, theta: Array, exponent: Array, response: Response, limit: Array
@@ -221,7 +245,7 @@ class FixedPointSpan(WholeRows):
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.maximum(limit - slack, 0.0) * DOWN / self.at_most(lengths)
         share = np.where(lengths > 0.0, np.minimum(root, most), 0.0)
-        return to_limbs(np.stack([self._gram_of_shares(each) for each in share.T]))
+        return _stacked(self._gram_of_shares(each) for each in share.T)
 
     def sloped_counts(
         self, lengths: Array, theta: Array, exponent: Array, response: Response, edges: Array
@@ -261,3 +285,14 @@ class FixedPointSpan(WholeRows):
         places = np.rint(places_in_bins(predictors, response.mean(predictors), edges, ends) * ONE)
         parts = [binned_sums(predictors, each, used, edges, one=ONE) for each in (outcomes, places)]
         return to_limbs(np.concatenate((parts[0], parts[1][:, len(edges) :]), axis=1))
+
+
+def _stacked(limbs: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the limbs of all trials with a leading axis."""
+    high, low = zip(*limbs, strict=True)
+    return np.stack(high), np.stack(low)
+
+
+def _added(limbs: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the limbs of a sum of numbers in limbs."""
+    return reduce(lambda one, other: (one[0] + other[0], one[1] + other[1]), limbs)

@@ -24,14 +24,13 @@ from .source import Array, LocalSource, RowsOfUnits, RowSource, Total, add_up
 from .spans_at_hand import NumberedSpans, SpansAtHand
 from .threads import even_blocks, map_blocks
 from .units import UnitSource, first_of_units
-from .whole_numbers import SPAN_ROWS
 
 BadRows = Literal["raise", "zero"]
 SpanKernel = Callable[..., tuple[Array, ...]]
 
 # Long spans mean few calls, and threads wait for each other in every call; beyond the cache they would be slow again.
 _SPAN_ROWS = 16384
-_SPAN_CELLS = 1 << 19
+_SPAN_CELLS = 1 << 20
 _ROUNDED_CELLS = 1 << 27  # of rows that are kept rounded: half a gibibyte
 _DOUBLE_CELLS = 1 << 18  # of those that are kept as doubles, which saves time in every pass
 _BOUNDED_CELLS = 1 << 23  # of rows that are kept bounded in floating point: 64 megabytes
@@ -187,8 +186,7 @@ class BoundedRows:
 
     def _span_rows(self, width: int) -> int:
         """Return how many rows a span has at most."""
-        most = min(_SPAN_ROWS, SPAN_ROWS) if self.arithmetic == "exact" else _SPAN_ROWS
-        return max(256, min(most, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
+        return max(256, min(_SPAN_ROWS, _SPAN_CELLS // (self.row_map.n_coordinates + width)))
 
     def _checked(self, total: Total) -> tuple[Array, ...]:
         *values, bad = total.values

@@ -79,6 +79,16 @@ def to_limbs(values: Array) -> tuple[Array, Array]:
     return whole >> _LIMB, whole & _LIMB_MASK
 
 
+def limbs_of_products(left: Array, right: Array) -> tuple[Array, Array]:
+    """Return left @ right in limbs, for whole numbers whose products are at most 2^40, whatever their number."""
+    high, low = to_limbs(left[:, :SPAN_ROWS] @ right[:SPAN_ROWS])
+    for start in range(SPAN_ROWS, len(right), SPAN_ROWS):
+        rows = slice(start, start + SPAN_ROWS)
+        more = to_limbs(left[:, rows] @ right[rows])
+        high, low = high + more[0], low + more[1]
+    return high, low
+
+
 def from_limbs(high: Array, low: Array) -> Array:
     """Join sums of limbs: as 64-bit integers where they fit, else as Python integers."""
     if np.abs(high).max(initial=0) < 1 << 29 and low.max(initial=0) < 1 << 61:

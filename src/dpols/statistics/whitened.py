@@ -15,7 +15,7 @@ from ..data.kept_rows import KeptRows, spare_cells
 from ..data.passes import one_pass
 from ..data.rows import BoundedRows, NumberedRows
 from ..data.source import Array
-from ..data.whole_numbers import ONE, SPAN_ROWS, SQUARE, from_limbs, in_the_ball, quantised, to_limbs
+from ..data.whole_numbers import ONE, SQUARE, from_limbs, in_the_ball, limbs_of_products, quantised
 from ..data.whole_numbers import on_grid as grid_point
 from ..families import Response
 from .products import Products
@@ -223,9 +223,7 @@ def _gram_of_shortened(sums: Array, limit: float, *, exact: bool) -> tuple[Array
     # Rounded up, by more than the squares and their sum can err.
     lengths = lengths * (1.0 + (len(sums) + 8.0) * 2.0**-52)
     steps = in_the_ball(np.trunc(sums * (ONE * (1.0 - 2.0**-50) / np.maximum(lengths, limit))))
-    parts = [steps[:, k : k + SPAN_ROWS] for k in range(0, max(steps.shape[1], 1), SPAN_ROWS)]
-    limbs = [to_limbs(part @ part.T) for part in parts]
-    return tuple(np.sum(limb, axis=0) for limb in zip(*limbs, strict=True))
+    return limbs_of_products(steps, steps.T)
 
 
 def _grid_point(rows: BoundedRows, theta: Array) -> tuple[Array, ...]:
