@@ -32,9 +32,8 @@ BUGS = (
         "gradients in exact arithmetic",
         Edit(
             "data/fixed_point.py",
-            "steps = np.minimum(residuals, level, out=residuals)\n"
-            "        np.maximum(steps, np.negative(level, out=level), out=steps)\n",
-            "steps = residuals\n",
+            "steps[few] = np.clip(residuals[few], -level, level)\n",
+            "steps[few] = residuals[few]\n",
         ),
     ),
     Bug(
@@ -55,7 +54,9 @@ BUGS = (
         "rounding that exceeds the sensitivity",
         "levels rounded to the nearest",
         Edit(
-            "data/fixed_point.py", "        np.floor(level, out=level)\n", "        np.rint(0.5 + level, out=level)\n"
+            "data/fixed_point.py",
+            "np.floor(most * DOWN / self.at_most(lengths[few]))",
+            "np.rint(0.5 + most * DOWN / self.at_most(lengths[few]))",
         ),
     ),
     Bug(
