@@ -108,12 +108,12 @@ class FixedPointSpan(WholeRows):
 
     def _totals(self) -> tuple[Array, Array]:
         y, root, cells = self.target, self.root, self.rows.ravel(order="K")
-        sums = ONE * y.sum() if root is None else root @ y
+        sums = ONE * y.sum() if root is None else np.dot(root, y)
         # As a product, a sum over rows takes a fraction of the time.
-        rows = ONE * (np.ones(len(y)) @ self.rows) if root is None else root @ self.rows
-        last = [] if root is None else [root @ root]
+        rows = ONE * np.dot(np.ones(len(y)), self.rows) if root is None else np.dot(root, self.rows)
+        last = [] if root is None else [np.dot(root, root)]
         last += [] if self.exposure is None else [ONE * np.rint(self.exposure * ONE).sum()]
-        first = np.array([2.0 * sums, SQUARE * self._used(), y @ y, cells @ cells])
+        first = np.array([2.0 * sums, SQUARE * self._used(), np.dot(y, y), np.dot(cells, cells)])
         return to_limbs(np.concatenate((first, rows, last)))
 
     def _used(self) -> int:

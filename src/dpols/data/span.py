@@ -30,7 +30,7 @@ class Span:
     def dot(self, theta: Array) -> Array:
         """Return rows @ theta.T for ``theta`` of shape (trials, coordinates)."""
         p = self.features.shape[1]
-        product: Array = self.features @ theta[:, :p].T
+        product: Array = np.dot(self.features, theta[:, :p].T)
         product *= self.weight
         if self.constant is not None:
             product += self.constant * theta[:, p]
@@ -48,7 +48,7 @@ class Span:
 
     def transposed_dot(self, values: Array) -> Array:
         """Return values.T @ rows for ``values`` of shape (rows, trials)."""
-        product: Array = (values * self.weight).T @ self.features
+        product: Array = np.dot((values * self.weight).T, self.features)
         if self.constant is None:
             return product
         return np.concatenate((product, (values * self.constant).sum(axis=0)[:, None]), axis=1)
@@ -60,7 +60,7 @@ class Span:
         shared = float(self.weight[0, 0]) if self.weight.size == 1 else 1.0
         rows = self.features if self.weight.size == 1 else self.features * self.weight
         result = np.empty((p + (self.constant is not None),) * 2)
-        result[:p, :p] = (rows.T @ rows) * shared**2
+        result[:p, :p] = np.dot(rows.T, rows) * shared**2
         if self.constant is not None:
             column = np.empty(len(rows))  # BLAS takes no vector that is the same number over and over
             column[:] = self.constant[:, 0]

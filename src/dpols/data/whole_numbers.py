@@ -11,6 +11,7 @@ THETA_BITS = 53 - BITS
 RESIDUAL_BITS = 18  # of residuals from an expected target, in addition to those of targets; they are at most 2
 SPAN_ROWS = 1 << (53 - 2 * BITS)  # so many products of two numbers of at most 2^20 sum to at most 2^53
 DOWN = 1.0 - 2.0**-50  # more than a few operations on doubles can round up by
+_FEW_LINES = 3  # up to which a product takes less time line by line
 _LIMB = 32
 _LIMB_MASK = np.int64((1 << _LIMB) - 1)
 
@@ -80,11 +81,17 @@ def to_limbs(values: Array) -> tuple[Array, Array]:
 
 
 def limbs_of_products(left: Array, right: Array) -> tuple[Array, Array]:
-    """Return left @ right in limbs, for whole numbers whose products are at most 2^40, whatever their number."""
-    high, low = to_limbs(left[:, :SPAN_ROWS] @ right[:SPAN_ROWS])
+    """Return left @ right in limbs, for whole numbers whose products are at most 2^40, whatever their number.
+
+    ``np.dot`` lets other threads run, which ``@`` does only where the result is large.
+    """
+    if 1 < len(left) <= _FEW_LINES:  # BLAS takes several times as long for two lines as for one
+        high, low = zip(*(limbs_of_products(line[None], right) for line in left), strict=True)
+        return np.concatenate(high), np.concatenate(low)
+    high, low = to_limbs(np.dot(left[:, :SPAN_ROWS], right[:SPAN_ROWS]))
     for start in range(SPAN_ROWS, len(right), SPAN_ROWS):
         rows = slice(start, start + SPAN_ROWS)
-        more = to_limbs(left[:, rows] @ right[rows])
+        more = to_limbs(np.dot(left[:, rows], right[rows]))
         high, low = high + more[0], low + more[1]
     return high, low
 

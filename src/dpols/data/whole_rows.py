@@ -110,7 +110,7 @@ class WholeRows:
 
     def _predictors(self, theta: Array, exponent: Array) -> Array:
         """Return x'theta from an exact product, for theta in steps of 2^-exponent."""
-        product: Array = self.rows @ theta.T
+        product: Array = np.dot(self.rows, theta.T)
         product *= 2.0 ** -(exponent + BITS)
         return product
 
@@ -131,7 +131,7 @@ class WholeRows:
 
     def whole_residuals(self, theta: Array, exponent: Array) -> Array:
         """Return y - x'theta in steps of 2^-(20 + exponent), exactly."""
-        product: Array = self.rows @ theta.T
+        product: Array = np.dot(self.rows, theta.T)
         return np.subtract(self.target[:, None] * 2.0**exponent, product, out=product)
 
     def _mean_residuals(self, theta: Array, exponent: Array, response: Response) -> Array:
@@ -145,7 +145,7 @@ class WholeRows:
         """Return M' row of every row, in columns: exactly, as M has whole numbers in steps of 2^-exponent."""
         columns = columns * 2.0 ** -(exponent + BITS)[:, None]  # by powers of two, which no product rounds
         if len(columns) < _WIDE or not _is_centring(columns):
-            products: Array = columns @ self.rows.T
+            products: Array = np.dot(columns, self.rows.T)
         else:
             products = np.empty(self.rows.shape[::-1])
             np.multiply(self.rows.T, np.diag(columns)[:, None], out=products)
