@@ -90,6 +90,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "verification": {
         "algorithms",
+        "data",
         "errors",
         "feature_map",
         "fitting",

@@ -13,6 +13,7 @@ from dpols import (
     Bounds,
     BudgetLedger,
     CategoricalColumn,
+    Factor,
     FeatureMap,
     NumericColumn,
     PaidBounds,
@@ -20,6 +21,7 @@ from dpols import (
     logit,
     ols,
     poisson,
+    transforms,
 )
 from dpols.data.bounds import ReadFromData
 from dpols.errors import ModelFileError
@@ -271,6 +273,38 @@ def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     assert problems(verify_file(path)) == []
     content = json.loads(path.read_text())["content"]
     change(content["feature_map"])
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["columns and ranges"]
+
+
+_SINCE = 1_700_000_000.0  # of times, whose ranges are narrow against their distance from zero
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["feature_map"]["columns"]["at"].update(high=_SINCE + 600),
+        lambda content: content["feature_map"]["columns"]["at"].update(missing=_SINCE),
+        lambda content: content["feature_map"]["terms"][1][0].update(origin=_SINCE + 400),
+        lambda content: content["feature_map"]["terms"][2][0]["transform"][0].__setitem__(1, [_SINCE + 250]),
+        lambda content: content["feature_map"].update(target=[_SINCE, _SINCE + 900]),
+        lambda content: content.update(target_range=[_SINCE, _SINCE + 900]),
+    ],
+    ids=["range", "empty cells", "origin", "knot", "target", "range of predictions"],
+)
+def test_numbers_far_from_zero_are_those_of_the_report(change, tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    table = pd.DataFrame({"at": np.linspace(_SINCE, _SINCE + 1_000, 3000)})
+    terms = ["at", Factor("at", 2, origin=_SINCE + 500), Factor("at", transform=transforms.Spline([_SINCE + 200]))]
+    columns = {"at": NumericColumn(_SINCE, _SINCE + 1_000, missing=_SINCE + 500)}
+    feature_map = FeatureMap(columns, terms, target=(_SINCE, _SINCE + 1_000))
+    model = PrivateLinearRegression(1.0, 1e-6, feature_map=feature_map).fit(table, table["at"])
+    assert dict(model.privacy_report_.bounds)["at"].startswith("[1.7e+09, 1700001000]; empty cells count as 1700000500")
+    model.save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    change(content)
     write_model(path, content)
     assert problems(verify_file(path)) == ["columns and ranges"]
 

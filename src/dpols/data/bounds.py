@@ -284,6 +284,39 @@ def read_from_data(*ranges: Sequence[float | None] | None) -> bool:
     return any(isinstance(number, ReadFromData) for pair in ranges if pair is not None for number in pair)
 
 
+def number_text(number: float, within: float | None = None) -> str:
+    """Return a number with six digits, or with as many more as it takes to be off by no more than ``within``.
+
+    By default that is rounding alone, so that numbers which a person declares stand there as they are.
+
+    >>> number_text(0.25), number_text(1_700_000_500.0), number_text(2 / 3, within=1e-6)
+    ('0.25', '1700000500', '0.666667')
+    """
+    if not math.isfinite(number):
+        return f"{number:g}"
+    allowed = 1e-12 * abs(number) if within is None else within
+    if abs(float(short := f"{number:g}") - number) <= allowed:
+        return short
+    texts = (f"{number:.{digits}g}" for digits in range(7, 18))
+    text = next((text for text in texts if abs(float(text) - number) <= allowed), repr(float(number)))
+    return f"{float(text):.0f}" if "e+" in text and abs(number) < 1e16 else text
+
+
+def range_text(pair: Interval) -> str:
+    """Return a range; ends of many digits, which are computed, are off by a small part of its width at most.
+
+    >>> range_text((0.0, 1_234_567.0)), range_text((0.0, math.log(5))), range_text((1e9 + 1 / 3, 1e9 + 1))
+    ('[0, 1234567]', '[0, 1.60944]', '[1000000000.33333, 1000000001]')
+    """
+    return f"[{', '.join(_end_text(end, 1e-5 * (pair[1] - pair[0])) for end in pair)}]"
+
+
+def _end_text(end: float, within: float) -> str:
+    """Return an end of a range as it is where eleven digits do, as those of most declared ones."""
+    exact = number_text(end)
+    return exact if float(exact) == float(f"{end:.11g}") else number_text(end, within)
+
+
 def as_float(value: Any) -> float:
     """Return a number that was read from the data as it is, and any other as a plain float; text is no number."""
     if isinstance(value, str | bytes | bytearray | bool | np.bool_):

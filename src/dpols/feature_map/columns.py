@@ -9,7 +9,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, Literal
 
-from ..data.bounds import Interval, as_float, checked_interval
+from ..data.bounds import Interval, as_float, checked_interval, number_text, range_text
 from ..data.missing import real_number
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
@@ -71,8 +71,8 @@ class NumericColumn:
 
     def describe(self) -> str:
         """Say what is declared."""
-        empty = "" if self.missing is None else f"; empty cells count as {self.missing:g}"
-        return f"[{self.low:g}, {self.high:g}]{empty}"
+        empty = "" if self.missing is None else f"; empty cells count as {number_text(self.missing)}"
+        return f"{range_text(self.interval)}{empty}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

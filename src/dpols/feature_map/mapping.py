@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data.bounds import Bounds, Interval, Origin, ReadFromData, checked_interval, read_from_data
+from ..data.bounds import Bounds, Interval, Origin, ReadFromData, checked_interval, range_text, read_from_data
 from ..data.source import Array
 from ..errors import BoundsError, ModelFileError
 from ..storage.plain_data import finite_number, mapping, text, tuple_of
@@ -271,8 +271,8 @@ class FeatureMap:
 
         ranges = self.bounds().features
         assert isinstance(ranges, Mapping)
-        features = tuple((name, f"[{low:g}, {high:g}]") for name, (low, high) in ranges.items())
-        target = "none declared" if self.target is None else f"[{self.target[0]:g}, {self.target[1]:g}]"
+        features = tuple((name, range_text(pair)) for name, pair in ranges.items())
+        target = "none declared" if self.target is None else range_text(self.target)
         facts = [(f"target {self.target_name or ''}".strip(), target)]
         facts += [("formula", self.formula)] if self.formula is not None else []
         facts += [(f"reference of {column}", level) for column, level in self.reference_levels.items()]

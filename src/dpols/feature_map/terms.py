@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.bounds import Interval, as_float
+from ..data.bounds import Interval, as_float, number_text
 from ..data.source import Array
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, flag, mapping, text, whole
@@ -233,7 +233,7 @@ def _numbers(factor: Factor, column: NumericColumn, x: Array) -> Array:
 def _label(factor: Factor) -> str:
     name = label_of(factor.transform, factor.column)
     if factor.origin:
-        name = f"({bare(name)} {'-' if factor.origin > 0 else '+'} {abs(factor.origin):g})"
+        name = f"({bare(name)} {'-' if factor.origin > 0 else '+'} {number_text(abs(factor.origin))})"
     return name if factor.power == 1 else f"{name}^{factor.power}"
 
 

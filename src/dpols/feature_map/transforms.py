@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.bounds import Interval, as_float
+from ..data.bounds import Interval, as_float, number_text
 from ..data.source import Array
 from ..errors import BoundsError
 from ..storage.plain_data import finite_number, text, tuple_of, whole
@@ -102,8 +102,8 @@ class Arithmetic:
     def label(self, inner: str) -> str:
         if self.sign in "+-":
             sign = self.sign if self.number >= 0 else {"+": "-", "-": "+"}[self.sign]
-            return f"({bare(inner) if inner.endswith(')') else inner} {sign} {abs(self.number):g})"
-        return f"-{inner}" if self == Arithmetic("*", -1.0) else f"{inner}{self.sign}{self.number:g}"
+            return f"({bare(inner) if inner.endswith(')') else inner} {sign} {number_text(abs(self.number))})"
+        return f"-{inner}" if self == Arithmetic("*", -1.0) else f"{inner}{self.sign}{number_text(self.number)}"
 
     def to_list(self) -> list[Any]:
         return [self.sign, self.number]
@@ -159,7 +159,7 @@ class Power:
         return self.exponent > 0 and self.exponent % 2 == 1
 
     def label(self, inner: str) -> str:
-        return f"{inner}^{self.exponent:g}"
+        return f"{inner}^{number_text(self.exponent)}"
 
     def to_list(self) -> list[Any]:
         return ["power", self.exponent]
@@ -262,7 +262,7 @@ def described(transform: Transform, name: str) -> str:
     label, last = bare(label_of(transform, name)), transform[-1]
     if not isinstance(last, Spline):
         return label
-    return f"{label} of degree {last.degree} with knots {', '.join(f'{knot:g}' for knot in last.knots) or 'none'}"
+    return f"{label} of degree {last.degree} with knots {', '.join(map(number_text, last.knots)) or 'none'}"
 
 
 def require_invertible(transform: Transform, interval: Interval, name: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import MOVED, Evidence, names_of
 from ..algorithms.closing_inference import InferencePlan
 from ..algorithms.generalised_path import response_of
-from ..data.bounds import Interval, Origin, ranges_of
+from ..data.bounds import Interval, Origin, range_text, ranges_of
 from ..data.source import Array
 from ..feature_map import FeatureMap, NumericColumn
 from ..inference import Inference, infer
@@ -286,17 +286,16 @@ def _bounds_text(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
         ]
     rows.append(("target", _found(row_map.target, row_map.n_features in outcome.hidden)))
     if feature_map is not None and feature_map.target_transform and feature_map.target is not None:
-        low, high = feature_map.target
-        fitted = f"{feature_map.fitted_name}, where the target lies in [{low:g}, {high:g}]"
-        rows[-1] = ("target", f"[{row_map.target[0]:g}, {row_map.target[1]:g}] of {fitted}")
+        fitted = f"{feature_map.fitted_name}, where the target lies in {range_text(feature_map.target)}"
+        rows[-1] = ("target", f"{range_text(row_map.target)} of {fitted}")
     if family != "gaussian":
         low, high = response_of(family, row_map).predictors
         rows.append(("linear predictor", f"[{low:.4g}, {high:.4g}]"))
     unit = "after mapping each feature to [-1, 1]" if bounds.features is not None else "in the data's units"
     if row_map.max_weight is not None:
-        rows.append(("weight", f"[0, {row_map.max_weight:g}]"))
+        rows.append(("weight", range_text((0.0, row_map.max_weight))))
     if row_map.exposure is not None:
-        rows.append(("exposure", f"[{row_map.exposure[0]:g}, {row_map.exposure[1]:g}]"))
+        rows.append(("exposure", range_text(row_map.exposure)))
     rows.append(("norm of a row's features", f"{row_map.feature_norm:.6g} {unit}"))
     if row_map.intercept is not None:
         rows.append(("norm of a row, intercept included", f"{row_map.row_norm:.6g}"))
@@ -305,4 +304,4 @@ def _bounds_text(prepared: Prepared, outcome: Outcome, names: Sequence[str]) -> 
 
 def _found(pair: Interval, hidden: bool) -> str:
     """Return a range as text, which stands in for the one that was not found where the noise hid that."""
-    return f"{'nothing within the noise; the fit took ' * hidden}[{pair[0]:g}, {pair[1]:g}]"
+    return f"{'nothing within the noise; the fit took ' * hidden}{range_text(pair)}"

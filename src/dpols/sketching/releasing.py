@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..data import BoundedRows, Bounds, RowMap, RowSource, open_rows
+from ..data.bounds import range_text
 from ..data.opening import watched_rows
 from ..data.threads import one_blas_thread
 from ..errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
@@ -230,7 +231,7 @@ def _bounds_text(bounds: Bounds, columns: tuple[str, ...], row_map: RowMap) -> t
     rows = []
     if bounds.features is not None:
         ranges = bounds.in_order(len(columns), columns)
-        rows += [(name, f"[{low:g}, {high:g}]") for name, (low, high) in zip(columns, ranges, strict=True)]
+        rows += [(name, range_text(pair)) for name, pair in zip(columns, ranges, strict=True)]
     unit = "after mapping each column to [-1, 1]" if bounds.features is not None else "in the data's units"
     rows.append(("norm of a row", f"{row_map.row_norm:.6g} {unit}"))
     return tuple(rows)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..algorithms import ALGORITHMS, GENERALISED
+from ..data.bounds import range_text
 from ..errors import ModelFileError
 from ..feature_map import FeatureMap
 from ..fitting.describing import EXPOSURE_IS_PUBLIC, declared_of, estimates_of, references_of
@@ -49,7 +50,7 @@ def _columns(content: dict[str, Any]) -> Finding:
         low, high = content["target_range"]
         target = next(text for name, text in reversed(stated) if name == "target")
         same = listed in (names, [*names, "intercept"]) and content["report"]["n_features"] == len(listed)
-        same = same and str(target).endswith(f"[{low:g}, {high:g}]")
+        same = same and str(target).endswith(range_text((low, high)))
     except (KeyError, StopIteration, TypeError, ValueError):
         raise ModelFileError("the model file lacks a part of its columns or of their ranges.") from None
     if feature_map is not None:
@@ -94,7 +95,7 @@ def _as_range(ends: Any) -> str | None:
     if ends is None:
         return None
     low, high = ends
-    return f"[{low:g}, {high:g}]"
+    return range_text((low, high))
 
 
 def _intervals(content: dict[str, Any]) -> Iterator[Finding]:
