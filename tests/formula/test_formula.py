@@ -327,6 +327,14 @@ def test_a_norm_is_passed_on():
     assert any(text.startswith("0.75 after") for _, text in report.bounds)
 
 
+@pytest.mark.parametrize("ranges", [Bounds, FeatureMap])
+def test_a_public_table_that_ranges_are_from_stays_in_the_report(ranges):
+    public = pandas.DataFrame({"x": [0.0, 1.0], "y": [0.0, 2.0]})
+    bounds = ranges.from_reference(public, target="y")
+    model = ols("y ~ I(x**2)", pandas.concat([public] * 25), epsilon=1, delta=1e-6, bounds=bounds)
+    assert model.privacy_report_.bounds_origin == "reference"
+
+
 def test_a_target_has_the_range_under_its_own_name():
     assert translated("a ~ h", BOUNDS).feature_map.target == (0.0, 10.0)
     assert translated("a ~ h", DECLARED).feature_map.target == (0.0, 10.0)

@@ -56,7 +56,8 @@ def translated(formula: str, declared: "Bounds | FeatureMap", table: Collection[
     if not products:
         raise ParameterError(f"formula={formula!r} has no features; name at least one column on the right of ~.")
     kept = {name: column for name, column in columns.items() if name in used}
-    made = FeatureMap(kept, products, target_range, target, " ".join(formula.split()), transform)
+    by: Any = "reference" if getattr(declared, "origin", None) == "reference" else "declared"
+    made = FeatureMap(kept, products, target_range, target, " ".join(formula.split()), transform, by)
     return Translated(target, made, intercept)
 
 
