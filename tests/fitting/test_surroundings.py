@@ -145,6 +145,17 @@ def test_a_target_that_is_scaled_by_its_own_rows_is_noticed():
     assert fitted.regressor_.privacy_report_.private
 
 
+@pytest.mark.parametrize("learns", [scale, MinMaxScaler((-1, 1)).fit_transform])
+def test_a_function_that_scales_a_target_by_its_own_rows_is_noticed(learns):
+    def column(y):
+        return np.reshape(y, (-1, 1))
+
+    scaled = TransformedTargetRegressor(model(), func=learns, inverse_func=column, check_inverse=False)
+    fitted, messages = said(lambda: scaled.fit(X, column(Y)))
+    assert len(messages) == 1
+    assert not fitted.regressor_.privacy_report_.private
+
+
 @pytest.mark.parametrize("stacked", ["forest", "private"])
 def test_a_fit_on_predictions_of_what_is_not_private_is_not(stacked):
     first = RandomForestRegressor(2, max_depth=2) if stacked == "forest" else model()

@@ -52,7 +52,8 @@ def voids() -> tuple[str, ...]:
             for name, step in caller.steps[:-1]:
                 found |= dict.fromkeys(f"{what}, a step before the fit," for what in learners(name, step))
         if _is(caller, "compose", "TransformedTargetRegressor"):
-            found |= dict.fromkeys(f"{what}, which changes the target," for what in learners("y", caller.transformer))
+            changes = getattr(caller, "transformer_", caller.transformer)  # also one that was made of a function
+            found |= dict.fromkeys(f"{what}, which changes the target," for what in learners("y", changes))
         if _is(caller, "ensemble._stacking", "_BaseStacking") and "X_meta" in frame.f_locals:
             others = [(name, step) for name, step in caller.estimators if not _is_private(step)]
             found |= dict.fromkeys(f"{type(step).__name__} ({name!r}), which is stacked," for name, step in others)
