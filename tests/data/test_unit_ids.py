@@ -241,6 +241,19 @@ def test_columns_of_other_types_are_exact_too():
     assert unit_codes(pa.nulls(2)).tolist() == [-1, -1]
 
 
+@pytest.mark.extras
+def test_times_that_python_has_no_objects_for_are_ids_like_others():
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    far = 2**30  # in days, in half days and in ages
+    kinds = {pa.date32(): 1, pa.date64(): 86_400_000, pa.timestamp("s", "Europe/Berlin"): 2**32}
+    for kind, unit in kinds.items():
+        ids = pa.array([0, far * unit, None, 0], kind)
+        for held in (ids, pa.chunked_array([ids])):
+            assert partition(unit_codes(held)) == [0, 1, -1, 0], kind
+    assert partition(unit_codes(ids.to_pandas())) == [0, 1, -1, 0]
+    assert partition(unit_codes(pd.Series(ids.to_pandas()))) == [0, 1, -1, 0]
+
+
 @pytest.mark.parametrize("ids", ["who", b"who", {1, 2}, iter([1]), 3], ids=lambda ids: type(ids).__name__)
 def test_what_is_no_column_of_ids_is_refused(ids):
     with pytest.raises(DataError, match="give a list, a numpy array"):

@@ -233,6 +233,16 @@ def test_a_missing_column_is_named(kind):
         MAP.transform(table(rows, kind, ("age", "region", "member")))
 
 
+@pytest.mark.parametrize("kind", ["date32[day]", "timestamp[s, tz=Europe/Berlin]", "duration[s]"])
+def test_times_are_refused_without_quoting_them(kind):
+    pa = pytest.importorskip("pyarrow")
+    made = FeatureMap({"x": CategoricalColumn(["a", "b"])})
+    types = {str(one): one for one in (pa.date32(), pa.timestamp("s", "Europe/Berlin"), pa.duration("s"))}
+    for far in (0, 2**30 if kind.startswith("date") else 2**60):  # the second one is beyond Python's own times
+        with pytest.raises(DataTypeError, match="must hold text, numbers or booleans"):
+            made.transform(pa.table({"x": pa.array([0, far], types[kind])}))
+
+
 def test_cells_of_another_kind_are_refused():
     made = FeatureMap({"x": CategoricalColumn(["a", "b"])})
     rows = np.empty((1, 1), dtype=object)

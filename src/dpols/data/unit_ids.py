@@ -98,6 +98,8 @@ def _of_pandas(ids: Any) -> UnitIds:
     if isinstance(column.dtype, pandas.CategoricalDtype):
         found = unit_ids(column.cat.categories)
         return UnitIds(np.append(found.codes, -1)[column.cat.codes.to_numpy()], found.ids)
+    if isinstance(column.dtype, pandas.DatetimeTZDtype):
+        column = column.dt.tz_convert(None)  # the same times in UTC, which need no objects of Python
     present = column.notna().to_numpy(dtype=bool)
     precise = getattr(column.dtype, "numpy_dtype", None)  # else some versions of pandas give objects
     return _with_gaps(present, _of_array(column[present].to_numpy(dtype=precise)))
@@ -119,8 +121,9 @@ def _of_pyarrow(ids: Any) -> UnitIds:
         present, values = np.asarray(column.is_valid(), dtype=bool), column.drop_null()
         if types.is_floating(column.type):  # pyarrow tells 0.0 from -0.0
             return _with_gaps(present, _of_array(np.asarray(values)))
-        if types.is_timestamp(values.type) or types.is_time64(values.type) or types.is_duration(values.type):
-            values = values.view("int64") if isinstance(values, pyarrow.Array) else values.cast("int64")
+        if types.is_temporal(values.type) and not types.is_interval(values.type):  # Python has no dates so far off
+            whole = f"int{values.type.bit_width}"
+            values = values.view(whole) if isinstance(values, pyarrow.Array) else values.cast(whole)
         chunks = values.chunks if isinstance(values, pyarrow.ChunkedArray) else [values]
         encoded = pyarrow.chunked_array(chunks, values.type).dictionary_encode().unify_dictionaries()
     except pyarrow.ArrowException:  # of types that pyarrow cannot compare

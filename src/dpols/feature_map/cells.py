@@ -12,7 +12,7 @@ from ..data.columns import as_arrow, doubles, is_numeric
 from ..data.kinds import library_of
 from ..data.missing import floats, is_missing, unmasked
 from ..data.source import Array
-from ..errors import DataError, DataTypeError
+from ..errors import DataError, DataTypeError, DpolsError
 from .columns import OTHER, CategoricalColumn, Column, NumericColumn, category_name
 
 _UNKNOWN, _BAD = -1, -2
@@ -109,7 +109,15 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
             level = _canonical(level)
         return known.get(level, folded.get(level.casefold(), unknown))
 
-    return _encode(raw, code)
+    try:
+        return _encode(raw, code)
+    except DpolsError:
+        raise
+    except Exception:  # of times that Python has no objects for: its words would tell of a cell
+        raise DataTypeError(
+            f"column {name!r} is declared as categories, but has cells of a type that cannot be read as such; it must "
+            "hold text, numbers or booleans."
+        ) from None
 
 
 def _holds_floats(raw: Any) -> bool:
