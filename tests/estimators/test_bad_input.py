@@ -318,6 +318,14 @@ def test_missing_values_of_nullable_targets_are_bad_rows():
 
 
 @pytest.mark.extras
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_times_are_no_targets_whatever_pandas_takes_them_for(zone):
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(DataTypeError, match="y must hold numbers, not datetime64"):
+        model().fit(table()[0], pd.Series(pd.date_range("2024-01-01", periods=60, tz=zone)))
+
+
+@pytest.mark.extras
 def test_object_columns_of_numbers_are_converted():
     pandas = pytest.importorskip("pandas")
     X, y = table()

@@ -122,14 +122,14 @@ def real_numbers(values: Any, name: str) -> Array:
     What is refused is never quoted, as it would be by numpy and scikit-learn.
     """
     values = unmasked(values)
+    _refuse_times(name, getattr(values, "dtype", None))  # numpy has no types of its own for some of pandas
     try:
         array = _as_array(values)
     except ValueError:
         raise DataError(f"{name} must be a table of numbers, with as many in each row.") from None
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
-    if array.dtype.kind in "mM":
-        raise DataTypeError(f"{name} must hold numbers, not {array.dtype}; convert dates to numbers of a public unit.")
+    _refuse_times(name, array.dtype)
     if array.dtype in (np.dtype(np.float64), np.dtype(np.float32)):
         return array
     try:
@@ -143,6 +143,11 @@ def real_numbers(values: Any, name: str) -> Array:
         raise DataError(f"{name} must hold numbers; could not convert {array.dtype} to float.") from None
     except TypeError:
         raise DataTypeError(f"each argument must be a string of digits or a number, in all of {name}.") from None
+
+
+def _refuse_times(name: str, kind: Any) -> None:
+    if getattr(kind, "kind", "") in ("m", "M"):
+        raise DataTypeError(f"{name} must hold numbers, not {kind}; convert dates to numbers of a public unit.")
 
 
 def _pandas_reader(table: Any, names: list[str]) -> Callable[[int, int], Array]:
