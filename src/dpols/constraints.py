@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, lsq_linear
 
-from .errors import ParameterError
+from .errors import ParameterError, quoted
 from .linalg import Array
 
 Limit = float | Sequence[float | None] | Mapping[str, float | None] | None
@@ -215,7 +215,7 @@ def _number(what: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{what}={value!r} must be a number.") from None
+        raise ParameterError(f"{what}={quoted(value)} must be a number.") from None
     if math.isnan(number):
         raise ParameterError(f"{what}={value!r} must be a number; use None for no limit.")
     if math.isfinite(number) and abs(number) > _LARGEST:

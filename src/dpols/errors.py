@@ -66,6 +66,26 @@ def required(package: str, extra: str) -> ModuleType:
         raise MissingExtraError(package, extra) from None
 
 
+def quoted(value: Any, most: int = 8) -> str:
+    """Return a value as Python writes it; of what may hold rows, such as a table in a wrong place, only the type.
+
+    ``most`` is how many values a list may have to be quoted.
+
+    >>> quoted(0.5), quoted(("no", "yes")), quoted([0.5] * 1_000)
+    ('0.5', "('no', 'yes')", 'a value of type list')
+    """
+    return repr(value) if _is_short(value, most) else f"a value of type {type(value).__name__}"
+
+
+def _is_short(value: Any, most: int) -> bool:
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        inner = [*value, *value.values()] if isinstance(value, dict) else value
+        return len(value) <= most and all(_is_short(one, most) for one in inner)
+    if isinstance(value, str | bytes | type) or getattr(value, "shape", None) == ():
+        return True
+    return not any(hasattr(value, name) for name in ("__len__", "__iter__", "__array__", "__arrow_c_stream__"))
+
+
 def did_you_mean(name: str, known: Iterable[Any]) -> str:
     """Return a question for an error about a name that is not known; nothing where none that is known resembles it.
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
-from .errors import ParameterError
+from .errors import ParameterError, quoted
 from .linalg import Array
 
 WORD_BITS = 64
@@ -142,5 +142,5 @@ def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.SeedSequence(int(random_state))
     raise ParameterError(
-        f"random_state={random_state!r} must be None, a whole number >= 0, or a numpy RandomState or Generator."
+        f"random_state={quoted(random_state)} must be None, a whole number >= 0, or a numpy RandomState or Generator."
     )

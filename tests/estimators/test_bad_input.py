@@ -14,6 +14,7 @@ from dpols import (
     PrivateLogisticRegression,
     PrivatePoissonRegressor,
     randomness,
+    release_sketch,
 )
 from dpols.errors import (
     BoundsError,
@@ -315,6 +316,47 @@ def test_missing_values_of_nullable_targets_are_bad_rows():
     with pytest.raises(DataError, match="Input contains NaN or infinity, and"):
         model().fit(X, whole)
     assert model(bad_rows="zero").fit(X, whole).coef_.shape == plain.coef_.shape
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda rows: PrivateLinearRegression(1.0, 1e-6, rows).fit(*table()),
+        lambda rows: model(unit=rows).fit(*table()),
+        lambda rows: model(max_weight=rows).fit(*table(), sample_weight=np.ones(60)),
+        lambda rows: model(epsilon=rows).fit(*table()),
+        lambda rows: model(random_state=rows).fit(*table()),
+        lambda rows: model(ledger=rows).fit(*table()),
+        lambda rows: model(options=rows).fit(*table()),
+        lambda rows: PrivateLogisticRegression(1.0, 1e-6, NORMS, classes=rows).fit(*table()),
+        lambda rows: Bounds(features=[rows], target=(0, 1)),
+        lambda rows: Bounds(x_norm=1.0, target=rows),
+        lambda rows: PaidBounds(share=rows),
+        lambda rows: release_sketch(NORMS, bounds=rows, epsilon=1.0, delta=1e-6, rows=10),
+    ],
+    ids=[
+        "bounds",
+        "unit",
+        "max_weight",
+        "epsilon",
+        "random_state",
+        "ledger",
+        "options",
+        "classes",
+        "features",
+        "target",
+        "share",
+        "sketch",
+    ],
+)
+@pytest.mark.parametrize("kind", ["array", "list", "table"])
+def test_rows_in_a_wrong_place_are_not_quoted(call, kind):
+    pd = pytest.importorskip("pandas")
+    rows = np.full(60, 771239.5)
+    with pytest.raises(DpolsError) as caught:
+        call({"array": rows, "list": rows.tolist(), "table": pd.DataFrame({"pay": rows})}[kind])
+    assert "771239" not in str(caught.value)
 
 
 @pytest.mark.extras

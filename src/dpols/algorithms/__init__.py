@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, quoted
 from . import (
     adassp,
     boosted_adassp,
@@ -189,7 +189,7 @@ def algorithm(name: str) -> Algorithm:
     if name in GENERALISED:
         return GENERALISED[name]
     if name not in ALGORITHMS:
-        raise ParameterError(f"method={name!r} is not known; the methods are {', '.join(sorted(ALGORITHMS))}.")
+        raise ParameterError(f"method={quoted(name)} is not known; the methods are {', '.join(sorted(ALGORITHMS))}.")
     return ALGORITHMS[name]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import CalibrationError, ParameterError
+from ..errors import CalibrationError, ParameterError, quoted
 from ..linalg import Array
 from ..privacy.budget import PrivacyBudget
 from ..privacy.calibration import gaussian_multiplier
@@ -109,7 +109,7 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
     """Return the value if it is one of the choices."""
     if value not in choices:
         texts = ", ".join(f'"{choice}"' for choice in choices if choice is not None)
-        raise ParameterError(f"{name}={value!r} must be one of {texts}.")
+        raise ParameterError(f"{name}={quoted(value)} must be one of {texts}.")
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..errors import BoundsError
+from ..errors import BoundsError, quoted
 from .row_map import Beside as Beside
 from .row_map import Interval as Interval
 from .row_map import RowMap
@@ -103,7 +103,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         if self.origin not in get_args(Origin):
-            raise BoundsError(f"origin={self.origin!r} must be one of {', '.join(map(repr, get_args(Origin)))}.")
+            raise BoundsError(f"origin={quoted(self.origin)} must be one of {', '.join(map(repr, get_args(Origin)))}.")
         if self.features is None and self.x_norm is None:
             raise BoundsError(
                 "Bounds needs features=..., x_norm=... or both: the range of every feature must be public."
@@ -331,15 +331,17 @@ def checked_interval(name: str, pair: object, *, smallest: float = _SMALLEST, la
     except OverflowError:  # the number may be too long to be printed
         raise BoundsError(f"{name} has a number beyond the range of doubles; both limits must be finite.") from None
     except (TypeError, ValueError):
-        raise BoundsError(f"{name}={pair!r} must be a pair of numbers (low, high).") from None
+        raise BoundsError(f"{name}={quoted(pair, most=2)} must be a pair of numbers (low, high).") from None
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise BoundsError(f"{name}={pair!r} must be finite.")
+        raise BoundsError(f"{name}={quoted(pair, most=2)} must be finite.")
     if low > high:
-        raise BoundsError(f"{name}={pair!r} has the high end first; write ({high:g}, {low:g}).")
+        raise BoundsError(f"{name}={quoted(pair, most=2)} has the high end first; write ({high:g}, {low:g}).")
     if low == high:
-        raise BoundsError(f"{name}={pair!r} must have low < high; drop a column that is constant.")
+        raise BoundsError(f"{name}={quoted(pair, most=2)} must have low < high; drop a column that is constant.")
     if max(-low, high) > largest or high - low < smallest:
-        raise BoundsError(f"{name}={pair!r} must lie within {largest:g} of 0 and be at least {smallest:g} apart.")
+        raise BoundsError(
+            f"{name}={quoted(pair, most=2)} must lie within {largest:g} of 0 and be at least {smallest:g} apart."
+        )
     return low, high
 
 
@@ -348,7 +350,7 @@ def checked_positive(name: str, value: object) -> float:
     try:
         number = as_float(value)
     except (TypeError, ValueError, OverflowError):
-        raise BoundsError(f"{name}={value!r} must be a number.") from None
+        raise BoundsError(f"{name}={quoted(value)} must be a number.") from None
     if not _SMALLEST <= number <= _LARGEST:
         raise BoundsError(f"{name}={value!r} must be positive, from {_SMALLEST:g} to {_LARGEST:g}.")
     return number

@@ -8,7 +8,7 @@ import numpy as np
 from ..data.columns import is_numeric
 from ..data.kinds import is_table, library_of
 from ..data.missing import floats, is_missing, unmasked
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, quoted
 from ..linalg import Array
 
 
@@ -17,14 +17,16 @@ def declared_labels(classes: Any) -> Array | None:
     if classes is None:
         return None
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray) or len(classes) != 2:
-        raise ParameterError(f"classes={classes!r} must be two labels, such as ('no', 'yes'); the second is a yes.")
+        raise ParameterError(
+            f"classes={quoted(classes)} must be two labels, such as ('no', 'yes'); the second is a yes."
+        )
     labels = np.asarray(classes)
     if labels.dtype.kind in "OU" and not all(isinstance(label, str) for label in classes):
-        raise ParameterError(f"classes={classes!r} must be two texts, two numbers or two truth values.")
+        raise ParameterError(f"classes={quoted(classes)} must be two texts, two numbers or two truth values.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ParameterError(f"classes={classes!r} must be finite.")
+        raise ParameterError(f"classes={quoted(classes)} must be finite.")
     if labels[0] == labels[1]:
-        raise ParameterError(f"classes={classes!r} must be two different labels.")
+        raise ParameterError(f"classes={quoted(classes)} must be two different labels.")
     return labels
 
 

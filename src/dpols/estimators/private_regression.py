@@ -21,7 +21,7 @@ from ..data.streamed_units import streamed_units
 from ..data.threads import one_blas_thread
 from ..data.units import checked_max_rows, source_of_units, unit_column, without_column
 from ..data.weights import checked_exposure, checked_max_weight, in_words_of_exposure, weights_of
-from ..errors import ParameterError
+from ..errors import ParameterError, quoted
 from ..feature_map import FeatureMap, finite_features, mapped_source, recipe_of, unclipped, with_unit
 from ..fitting import Request, carry_out, coefficients_of, inference_of, prepare, report_of
 from ..fitting.progress import shown
@@ -179,7 +179,7 @@ class PrivateRegression(Inferring, Storing, BaseEstimator):
         if unit is not None and groups is not None:
             raise ParameterError("unit names a column and groups are given, too; give one of them.")
         if most is None and not (unit is None and groups is None):
-            given = "groups" if unit is None else f"unit={unit!r}"
+            given = "groups" if unit is None else f"unit={quoted(unit)}"
             raise ParameterError(
                 f"{given} needs max_rows_per_unit=..., how many rows of each unit are used, such as 5. The noise grows "
                 "with it."

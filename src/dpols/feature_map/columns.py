@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..data.bounds import Interval, as_float, checked_interval, number_text, range_text
 from ..data.missing import real_number
-from ..errors import BoundsError
+from ..errors import BoundsError, quoted
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
 from .splines import Spline
 from .transforms import Transform, as_transform, transform_from_list
@@ -112,18 +112,18 @@ class CategoricalColumn:
 
     def __post_init__(self, reference: Any) -> None:
         if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
-            raise BoundsError(f"categories={self.categories!r} must be a list of the public categories.")
+            raise BoundsError(f"categories={quoted(self.categories)} must be a list of the public categories.")
         names = tuple(_category("categories", value) for value in self.categories)
         object.__setattr__(self, "categories", with_first(names, reference))
         if self.unknown not in ("zeros", "other"):
-            raise BoundsError(f"unknown={self.unknown!r} must be 'zeros' or 'other'.")
+            raise BoundsError(f"unknown={quoted(self.unknown)} must be 'zeros' or 'other'.")
         if not isinstance(self.drop_first, bool):
-            raise BoundsError(f"drop_first={self.drop_first!r} must be true or false.")
+            raise BoundsError(f"drop_first={quoted(self.drop_first)} must be true or false.")
         twice = repeated(self.levels)
         if twice is not None:
             raise BoundsError(f"categories has {twice!r} more than once; each category needs a name of its own.")
         if self.case not in ("ignore", "exact"):
-            raise BoundsError(f"case={self.case!r} must be 'ignore' or 'exact'.")
+            raise BoundsError(f"case={quoted(self.case)} must be 'ignore' or 'exact'.")
         if self.case == "ignore":
             _refuse_twins(self.levels)
         if len(self.levels) < 2:
@@ -262,7 +262,7 @@ def _number(name: str, value: Any) -> float:
     except OverflowError:  # the number may be too long to be printed
         raise BoundsError(f"{name} is beyond the range of doubles; it must be a finite number.") from None
     except (TypeError, ValueError):
-        raise BoundsError(f"{name}={value!r} must be a number.") from None
+        raise BoundsError(f"{name}={quoted(value)} must be a number.") from None
     if not math.isfinite(number):
         raise BoundsError(f"{name}={value!r} must be a finite number.")
     return number

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.bounds import Bounds, Interval, Origin, ReadFromData, checked_interval, range_text, read_from_data
 from ..data.source import Array
-from ..errors import BoundsError, ModelFileError
+from ..errors import BoundsError, ModelFileError, quoted
 from ..storage.plain_data import finite_number, mapping, text, tuple_of
 from .cells import Cells
 from .columns import CategoricalColumn, Column, NumericColumn, column_from_dict, repeated
@@ -89,7 +89,7 @@ class FeatureMap:
         object.__setattr__(self, "columns", dict(self.columns))
         terms = list(self.columns) if self.terms is None else self.terms
         if isinstance(terms, str) or not isinstance(terms, Sequence) or not terms:
-            raise BoundsError(f"terms={terms!r} must be a sequence of column names and of sequences of them.")
+            raise BoundsError(f"terms={quoted(terms)} must be a sequence of column names and of sequences of them.")
         object.__setattr__(self, "terms", tuple(as_term(term, self.columns) for term in terms))
         count = sum(width_of(term, self.columns) for term in self._terms)
         if count > _MOST_FEATURES:
@@ -101,7 +101,8 @@ class FeatureMap:
             object.__setattr__(self, "target", checked_interval("target", self.target))
         if self.target_name is not None and (not isinstance(self.target_name, str) or self.target is None):
             raise BoundsError(
-                f"target_name={self.target_name!r} must be the name of the column whose range target=(low, high) is."
+                f"target_name={quoted(self.target_name)} must be the name of the column whose range target=(low, high) "
+                "is."
             )
         if not isinstance(self.formula, str | None):
             raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.bounds import Interval, as_float, number_text
 from ..data.source import Array
-from ..errors import BoundsError
+from ..errors import BoundsError, quoted
 from ..storage.plain_data import finite_number, flag, mapping, text, whole
 from .columns import CategoricalColumn, Column, NumericColumn
 from .splines import Spline
@@ -79,9 +79,9 @@ def as_term(given: Any, columns: Mapping[str, Column]) -> Term:
             raise BoundsError(f"a term has column {factor.column!r} of categories or pieces twice; once is enough.")
         merged[key] = replace(factor, power=factor.power + (merged[key].power if key in merged else 0))
     if not merged:
-        raise BoundsError(f"term {given!r} must be a column name or a sequence of column names.")
+        raise BoundsError(f"term {quoted(given)} must be a column name or a sequence of column names.")
     if max(factor.power for factor in merged.values()) > _LARGEST_POWER:
-        raise BoundsError(f"term {given!r} has a power above {_LARGEST_POWER}.")
+        raise BoundsError(f"term {quoted(given)} has a power above {_LARGEST_POWER}.")
     return tuple(merged.values())
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data.bounds import Interval, as_float, number_text
 from ..data.source import Array
-from ..errors import BoundsError
+from ..errors import BoundsError, quoted
 from ..storage.plain_data import finite_number, text, tuple_of, whole
 from .splines import Spline
 
@@ -199,7 +199,7 @@ def as_transform(given: Any) -> Transform:
         return _from_table(given)
     if not isinstance(given, Sequence):
         raise BoundsError(
-            f"transform={given!r} must be one of {', '.join(_FUNCTIONS)}, a Power, Standardize or Spline of "
+            f"transform={quoted(given)} must be one of {', '.join(_FUNCTIONS)}, a Power, Standardize or Spline of "
             "dpols.transforms, or a list of these."
         )
     steps = tuple(step for part in given for step in as_transform(part))
@@ -218,7 +218,7 @@ def _from_table(given: Mapping[str, Any]) -> Transform:
         case {"knots": knots, **rest} if not set(rest) - {"degree"}:
             return (Spline(knots, **rest),)
     raise BoundsError(
-        f"transform = {dict(given)!r} must have power, or centre and scale, or knots and as far as wanted degree."
+        f"transform = {quoted(dict(given))} must have power, or centre and scale, or knots and as far as wanted degree."
     )
 
 

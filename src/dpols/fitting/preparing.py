@@ -19,6 +19,7 @@ from ..errors import (
     InferenceWarning,
     ParameterError,
     WeakGuaranteeWarning,
+    quoted,
 )
 from ..inference.outlook import outlook_of
 from ..privacy import MixingRelease, Neighbours, PrivacyBudget, Release
@@ -198,7 +199,9 @@ def _plan(
 ) -> FitPlan:
     """Plan the method and what is released beside it, within the budget."""
     if not isinstance(request.options, Mapping | None):
-        raise ParameterError(f"options={request.options!r} must be a mapping, for instance {{'n_iterations': 9}}.")
+        raise ParameterError(
+            f"options={quoted(request.options)} must be a mapping, for instance {{'n_iterations': 9}}."
+        )
     options = _options(request, method)
     whole, n_rows = budget.for_zero_out(relation), public_rows(relation, source)
     try:
@@ -216,7 +219,8 @@ def _plan(
     except TypeError as error:
         said = str(error).replace("plan() got an unexpected keyword argument", "it has no option")
         raise ParameterError(
-            f"options={options!r} do not fit method {method.name!r}: {said}; its options are {_option_names(method)}."
+            f"options={quoted(options)} do not fit method {method.name!r}: {said}; its options are "
+            f"{_option_names(method)}."
         ) from None
     except OverflowError:
         raise CalibrationError(f"{budget} and options={options!r} lead beyond the range of doubles.") from None

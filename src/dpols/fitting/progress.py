@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ..data.passes import Hook
-from ..errors import ParameterError
+from ..errors import ParameterError, quoted
 from .preparing import Prepared
 
 _PATIENCE = 2.0  # seconds before a fit that nobody asked to be shown shows itself
@@ -58,7 +58,7 @@ class _Line:
 def shown(progress: Any, prepared: Prepared) -> Iterator[Hook | None]:
     """Give what shows the passes of a fit: as ``progress`` says, or by default on a terminal or in a notebook."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise ParameterError(f"progress={progress!r} must be True, False, None or a function of three numbers.")
+        raise ParameterError(f"progress={quoted(progress)} must be True, False, None or a function of three numbers.")
     if callable(progress):
         yield progress
     elif progress is False or (progress is None and not _watched_by_people()):

@@ -8,7 +8,7 @@ from ..algorithms import ALGORITHMS, algorithm, with_intervals
 from ..constraints import Constraints
 from ..data import Bounds
 from ..data.bounds import Interval, Origin, read_from_data
-from ..errors import BoundsError, ParameterError
+from ..errors import BoundsError, ParameterError, quoted
 from ..families import FamilyName
 from ..feature_map import FeatureMap, mapped_bounds
 from ..privacy import PrivacyBudget
@@ -55,7 +55,7 @@ class Request:
         one_of("arithmetic", self.arithmetic, ("auto", "exact", "float"))
         one_of("bad_rows", self.bad_rows, ("raise", "zero"))
         if not isinstance(self.inference, bool):
-            raise ParameterError(f"inference={self.inference!r} must be True or False.")
+            raise ParameterError(f"inference={quoted(self.inference)} must be True or False.")
         if (family := algorithm(self.method_in_use).family) != self.family:
             raise ParameterError(
                 f"method={self.method!r} is for outcomes of family {family!r}, and this estimator is for "
@@ -76,7 +76,8 @@ class Request:
     def _check_constraints(self) -> None:
         if not isinstance(self.constraints, Constraints):
             raise ParameterError(
-                f"constraints={self.constraints!r} must be a dpols.Constraints, for instance Constraints(lower=0)."
+                f"constraints={quoted(self.constraints)} must be a dpols.Constraints, for instance "
+                "Constraints(lower=0)."
             )
         if not algorithm(self.method).takes_constraints:
             names = ", ".join(sorted(name for name, row in ALGORITHMS.items() if row.takes_constraints))
@@ -141,7 +142,7 @@ class Request:
                 "knowledge. They are never read from the data, since that would leak it."
             )
         if not isinstance(self.bounds, Bounds | PaidBounds):
-            raise BoundsError(f"bounds={self.bounds!r} must be a dpols.Bounds or dpols.PaidBounds.")
+            raise BoundsError(f"bounds={quoted(self.bounds)} must be a dpols.Bounds or dpols.PaidBounds.")
         return self.bounds
 
 

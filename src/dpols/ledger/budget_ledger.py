@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..errors import BudgetExceeded, LedgerError, ParameterError
+from ..errors import BudgetExceeded, LedgerError, ParameterError, quoted
 from ..privacy import (
     GaussianRelease,
     Neighbours,
@@ -345,7 +345,7 @@ def as_ledger(ledger: Any) -> BudgetLedger | None:
         return ledger
     if isinstance(ledger, str | os.PathLike):
         return BudgetLedger(ledger)
-    raise ParameterError(f"ledger={ledger!r} must be a dpols.BudgetLedger, or the path of one.")
+    raise ParameterError(f"ledger={quoted(ledger)} must be a dpols.BudgetLedger, or the path of one.")
 
 
 def _pair(black_boxes: Any) -> tuple[float, float]:

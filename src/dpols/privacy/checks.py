@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, quoted
 
 
 def real(name: str, value: object) -> float:
@@ -14,7 +14,7 @@ def real(name: str, value: object) -> float:
         return value
     if isinstance(value, bool) or not isinstance(value, Real):
         remedy = ", without quotation marks" if isinstance(value, str) else ""
-        raise ParameterError(f"{name}={value!r} must be a number{remedy}.")
+        raise ParameterError(f"{name}={quoted(value)} must be a number{remedy}.")
     try:
         number = float(value)
     except OverflowError:
@@ -27,7 +27,7 @@ def real(name: str, value: object) -> float:
 def require(holds: bool, name: str, value: object, rule: str) -> None:
     """Raise ParameterError that says which rule ``value`` breaks, unless it ``holds``."""
     if not holds:
-        raise ParameterError(f"{name}={value!r} must {rule}.")
+        raise ParameterError(f"{name}={quoted(value)} must {rule}.")
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
@@ -35,4 +35,4 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     for member in allowed:
         if value == member:
             return member
-    raise ParameterError(f"{name}={value!r} must be one of {', '.join(repr(str(member)) for member in allowed)}.")
+    raise ParameterError(f"{name}={quoted(value)} must be one of {', '.join(repr(str(member)) for member in allowed)}.")

@@ -19,7 +19,7 @@ from ..data import BoundedRows, Bounds, RowMap, RowSource, open_rows
 from ..data.bounds import range_text
 from ..data.opening import watched_rows
 from ..data.threads import one_blas_thread
-from ..errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError
+from ..errors import BoundsError, BudgetExceeded, DataError, DataTypeError, ParameterError, quoted
 from ..ledger import BudgetLedger, as_ledger
 from ..ledger.holding import held
 from ..linalg import Array
@@ -172,7 +172,7 @@ class _Plan:
 def _plan(budget: PrivacyBudget, rows: int, test: bool) -> _Plan:
     """Return the plan of least noise that meets the (zero-out) budget."""
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= _MOST_ROWS:
-        raise ParameterError(f"rows={rows!r} must be a positive whole number, at most {_MOST_ROWS}.")
+        raise ParameterError(f"rows={quoted(rows)} must be a positive whole number, at most {_MOST_ROWS}.")
     rows = int(rows)
     margin = -float(ndtri(0.1 * budget.delta))
 
@@ -214,8 +214,8 @@ def _source(table: Any, *, rows_are_public: bool) -> RowSource:
 def _row_map(bounds: Bounds, source: RowSource, constant: bool) -> RowMap:
     if not isinstance(bounds, Bounds):
         raise BoundsError(
-            f"bounds={bounds!r} must be a dpols.Bounds(features=...) with ranges that are public knowledge. They are "
-            "never read from the data, since that would leak it."
+            f"bounds={quoted(bounds)} must be a dpols.Bounds(features=...) with ranges that are public knowledge. They "
+            "are never read from the data, since that would leak it."
         )
     if bounds.target is not None or bounds.y_abs is not None:
         raise BoundsError(
