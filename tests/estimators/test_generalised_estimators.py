@@ -186,6 +186,23 @@ def test_other_labels_are_bad_rows():
     np.testing.assert_array_equal(model.coef_, same.coef_)
 
 
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    ("classes", "cells", "expected"),
+    [
+        (("1", "2"), [1, 2.0, "1", " 2 ", "1.0", True, None], [0, 1, 0, 1, 0, np.nan, np.nan]),
+        (("true", "FALSE"), [True, False, "TRUE", 1], [0, 1, 0, np.nan]),
+        ((2**53, 2**53 + 1), [2**53, 2**53 + 1, 2**53 + 2, 2.0**53, str(2**53 + 1)], [0, 1, np.nan, np.nan, 1]),
+    ],
+    ids=["numbers as text", "truth values as text", "beyond 2^53"],
+)
+def test_a_label_is_the_same_in_a_vector_and_in_a_column(classes, cells, expected):
+    pd = pytest.importorskip("pandas")
+    column = pd.Series(cells, dtype=object)
+    for X, y in ((np.zeros((len(cells), 1)), cells), (pd.DataFrame({"x": 0.0, "y": column}), "y")):
+        np.testing.assert_array_equal(logistic(classes=classes)._outcomes(X, y)[1], expected)
+
+
 @pytest.mark.parametrize("bad", ["oops", None, float("nan"), b"x", [1, 2], {}, 1j, np.ma.masked], ids=str)
 @pytest.mark.parametrize("container", [list, tuple, "objects"])
 @pytest.mark.parametrize("classes", [(0, 1), (False, True), ("0", "1")], ids=str)
@@ -193,7 +210,7 @@ def test_a_bad_label_makes_only_its_own_row_bad(classes, container, bad):
     """Labels that match none of the declared ones are no exception: a text among numbers makes texts of no others."""
     y = [0, True, 1, 0.0, "1", "no", 1.0, "0"]
     numeric = not isinstance(classes[0], str)
-    expected = [0.0, 1.0, 1.0, 0.0, 1.0, np.nan, 1.0, 0.0] if numeric else [np.nan] * 4 + [1.0, np.nan, np.nan, 0.0]
+    expected = [0.0, 1.0 if numeric else np.nan, 1.0, 0.0, 1.0, np.nan, 1.0, 0.0]  # the text of True is another
     for place in range(len(y)):
         cells = [bad if row == place else label for row, label in enumerate(y)]
         if container == "objects":

@@ -1,6 +1,6 @@
 """Yes/no outcomes as numbers: which two labels there are, and 0 and 1 in their place."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,12 @@ import numpy as np
 from ..data.columns import is_numeric
 from ..data.kinds import is_table, library_of
 from ..data.missing import floats, is_missing, unmasked
-from ..errors import DataError, ParameterError, quoted
+from ..errors import BoundsError, DataError, DataTypeError, ParameterError, quoted
+from ..feature_map.cells import coder
+from ..feature_map.columns import CategoricalColumn
 from ..linalg import Array
+
+_LARGEST_EXACT = 2.0**53  # from here on floating point skips whole numbers
 
 
 def declared_labels(classes: Any) -> Array | None:
@@ -103,25 +107,38 @@ def as_numbers(y: Any, labels: Array) -> Array:
     """Return 0 for the first label, 1 for the second, and nan for everything else."""
     values = np.asarray(y)
     if labels.dtype.kind in "OUS":
-        numbers = dict(zip(labels.tolist(), (0.0, 1.0), strict=True))
-        # As in a column that is named, letter case and outer white space do not matter.
-        folded = {label.casefold(): number for label, number in numbers.items() if isinstance(label, str)}
-        numbers = {**(folded if len(folded) == 2 else {}), **numbers}
-        cells = (_number_of(cell, numbers) if isinstance(cell, str | bytes) else np.nan for cell in values.tolist())
-        return np.fromiter(cells, dtype=np.float64, count=len(values))
-    if values.dtype.kind in "OUS":
+        number_of = _reader_of(labels.tolist())
+        return np.fromiter((number_of(cell) for cell in values.tolist()), dtype=np.float64, count=len(values))
+    if labels.dtype.kind in "iu" and np.abs(labels.astype(np.float64)).max() >= _LARGEST_EXACT:
+        if values.dtype.kind not in "iu":  # in floating point neighbours of a label are equal to it
+            number_of = _reader_of([str(label) for label in labels.tolist()])
+            return np.fromiter((number_of(cell) for cell in values.tolist()), dtype=np.float64, count=len(values))
+    elif values.dtype.kind in "OUS":
         values = _as_floats(values.tolist())
     with np.errstate(invalid="ignore"):
         second, first = np.equal(values, labels[1]), np.equal(values, labels[0])
     return np.where(second, 1.0, np.where(first, 0.0, np.nan)).astype(np.float64)
 
 
-def _number_of(cell: str | bytes, numbers: Mapping[str | bytes, float]) -> float:
-    """Return the number of a label, of a text also in another letter case; nan where it is none."""
-    found = numbers.get(cell)
-    if found is None and isinstance(cell, str):
-        found = numbers.get(cell.strip().casefold())
-    return np.nan if found is None else found
+def _reader_of(labels: list[str] | list[bytes]) -> Callable[[Any], float]:
+    """Return what gives the number of a cell among two labels, nan where it has none: as in a column that is named."""
+    exact = dict(zip(labels, (0.0, 1.0), strict=True))
+    twins = len({str(label).casefold() for label in labels}) < 2
+    try:
+        code = coder("y", CategoricalColumn(labels, case="exact" if twins else "ignore"))
+    except BoundsError:  # of labels that are no categories: bytes, or an empty text
+        return lambda cell: exact.get(cell, np.nan) if isinstance(cell, str | bytes) else np.nan
+
+    def number_of(cell: Any) -> float:
+        if isinstance(cell, str) and cell in exact:
+            return exact[cell]
+        try:
+            found = code(cell)
+        except DataTypeError:
+            return np.nan
+        return float(found) if found >= 0 else np.nan
+
+    return number_of
 
 
 def label_cells(y: Any) -> Any:

@@ -79,17 +79,31 @@ def _numbers(name: str, raw: Any, column: NumericColumn) -> Array:
 
 
 def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
-    known = {level: code for code, level in enumerate(column.levels)}
-    folded = {} if column.case == "exact" else {level.casefold(): code for level, code in known.items()}
-    empty = _BAD if column.missing is None else known[column.missing]
-    unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
-    as_numbers = all(_is_number(level) for level in column.categories)
-    long = any(_WHOLE.fullmatch(level) and len(level) > 15 for level in column.categories)
+    long = any(_is_long(level) for level in column.categories)
     if long and _holds_floats(raw):
         raise DataTypeError(
             f"column {name!r} has categories beyond 2^53, but holds floating point numbers, of which neighbours are "
             "equal there; store it as whole numbers or as text."
         )
+    try:
+        return _encode(raw, coder(name, column))
+    except DpolsError:
+        raise
+    except Exception:  # of times that Python has no objects for: its words would tell of a cell
+        raise DataTypeError(
+            f"column {name!r} is declared as categories, but has cells of a type that cannot be read as such; it must "
+            "hold text, numbers or booleans."
+        ) from None
+
+
+def coder(name: str, column: CategoricalColumn) -> Callable[[Any], int]:
+    """Return what gives the number of a cell's level in a column: -1 for none, -2 for a useless cell."""
+    known = {level: code for code, level in enumerate(column.levels)}
+    folded = {} if column.case == "exact" else {level.casefold(): code for level, code in known.items()}
+    empty = _BAD if column.missing is None else known[column.missing]
+    unknown = known[OTHER] if column.unknown == "other" else _UNKNOWN
+    as_numbers = all(_is_number(level) for level in column.categories)
+    long = any(map(_is_long, column.categories))
 
     def code(value: Any) -> int:
         if is_missing(value) or (isinstance(value, str) and not value.strip()):
@@ -109,15 +123,12 @@ def _codes(name: str, raw: Any, column: CategoricalColumn) -> Array:
             level = _canonical(level)
         return known.get(level, folded.get(level.casefold(), unknown))
 
-    try:
-        return _encode(raw, code)
-    except DpolsError:
-        raise
-    except Exception:  # of times that Python has no objects for: its words would tell of a cell
-        raise DataTypeError(
-            f"column {name!r} is declared as categories, but has cells of a type that cannot be read as such; it must "
-            "hold text, numbers or booleans."
-        ) from None
+    return code
+
+
+def _is_long(level: str) -> bool:
+    """Whether a category is a whole number that floating point may not tell from its neighbours."""
+    return bool(_WHOLE.fullmatch(level)) and len(level) > 15
 
 
 def _holds_floats(raw: Any) -> bool:
