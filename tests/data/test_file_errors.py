@@ -194,6 +194,19 @@ def test_duplicate_columns(tmp_path):
     refused(path, "'x5'", "among the columns", columns=["x0", "x5"])
 
 
+def test_a_first_line_that_is_a_row_is_not_quoted(tmp_path):
+    path, row = tmp_path / "rows.csv", "SECRET,987654.25,7\n"
+    path.write_text(row * 3)
+    refused(path, "has no column 'x', 'pay'", "put a line with the names", target="pay", columns=["x"])
+    path.write_text(row.replace("SECRET", "987654.25") * 3)
+    refused(path, "more than one column of one name", target="7")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name, cell in (("a.csv", "x"), ("b.csv", "SECRET")):
+        (parts / name).write_text(row.replace("SECRET", cell) * 3)
+    refused(parts, "b.csv", target="7")
+
+
 def test_an_empty_folder(tmp_path):
     (tmp_path / "empty" / "year=2024").mkdir(parents=True)
     (tmp_path / "empty" / "_SUCCESS").write_text("")

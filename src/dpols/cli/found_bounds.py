@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..data import Bounds, read
 from ..data.arrow import pyarrow
-from ..data.files import Dialect, Stamp, column_types, table_in_memory
-from ..errors import DataTypeError, ParameterError, did_you_mean
+from ..data.files import Dialect, Stamp, column_types, columns_in_words, table_in_memory
+from ..errors import DataTypeError, ParameterError
 from ..feature_map import FeatureMap
 
 if TYPE_CHECKING:
@@ -58,9 +58,8 @@ def columns_with(name: str, data: Path, option: str, dialect: Dialect) -> dict[s
     """Return the columns of a file, each with why it holds no numbers, or None; the one of this name is among them."""
     columns = column_types(data, dialect)
     if name not in columns:
-        meant = did_you_mean(name, columns)
         raise ParameterError(
-            f"{option} {name!r} is not a column of {str(data)!r}{meant}; its columns are {list(columns)}."
+            f"{option} {name!r} is not a column of {str(data)!r}{columns_in_words(name, list(columns))}."
         )
     return columns
 

@@ -2,7 +2,17 @@
 
 from .dialect import Dialect
 from .progress import Progress
-from .reading import FileSource, column_types, read, table_in_memory
+from .reading import FileSource, column_types, columns_in_words, read, table_in_memory
 from .task import FileTask, Stamp
 
-__all__ = ["Dialect", "FileSource", "FileTask", "Progress", "Stamp", "column_types", "read", "table_in_memory"]
+__all__ = [
+    "Dialect",
+    "FileSource",
+    "FileTask",
+    "Progress",
+    "Stamp",
+    "column_types",
+    "columns_in_words",
+    "read",
+    "table_in_memory",
+]

@@ -306,8 +306,17 @@ def _names(header: Header, keys: Mapping[str, str]) -> list[str]:
 
 
 def _no_column(path: str, unknown: Sequence[str], names: Sequence[str]) -> DataError:
-    meant = did_you_mean(unknown[0], names)
-    return DataError(f"{path!r} has no column {_listed(unknown)}{meant}; its columns are {_listed(names)}.")
+    return DataError(f"{path!r} has no column {_listed(unknown)}{columns_in_words(unknown[0], names)}.")
+
+
+def columns_in_words(meant: str, names: Sequence[str]) -> str:
+    """Say which columns there are in place of one that there is not, unless they may be a row of data."""
+    if any(map(_is_number, names)):
+        return (
+            "; some of its columns are called by numbers. Where its first line is a row of data, put a line with the "
+            "names of the columns above it"
+        )
+    return f"{did_you_mean(meant, names)}; its columns are {_listed(names)}"
 
 
 def _check_columns(file: Stamp, names: Sequence[str], wanted: Sequence[str], all_names: Sequence[str] | None) -> None:
@@ -315,14 +324,15 @@ def _check_columns(file: Stamp, names: Sequence[str], wanted: Sequence[str], all
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise _no_column(file.path, unknown, names)
+    may_be_a_row = any(map(_is_number, names))  # of data, and is not quoted
     extra = [] if all_names is None else [name for name in names if name not in all_names]
     if extra:
-        raise DataError(
-            f"{file.path!r} has the column {_listed(extra)}, which the first file has not. Name the columns to use."
-        )
+        which = "a column" if may_be_a_row else f"the column {_listed(extra)}"
+        raise DataError(f"{file.path!r} has {which}, which the first file has not. Name the columns to use.")
     repeated = sorted({name for name in wanted if names.count(name) > 1 or wanted.count(name) > 1})
     if repeated:
-        raise DataError(f"{file.path!r} has more than one column {_listed(repeated)}; names must be unique.")
+        which = "of one name" if may_be_a_row else _listed(repeated)
+        raise DataError(f"{file.path!r} has more than one column {which}; names must be unique.")
 
 
 def _text_columns(header: Header, keys: Mapping[str, str], wanted: Sequence[str]) -> list[str]:
