@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpols.algorithms.clip_level import HEAVY, clip_levels, late_edges
+from dpols.algorithms.clip_level import HEAVY, clip_levels, late_edges, tail_allowance
 from dpols.algorithms.whitening import Totals
 
 ROWS = 100_000
@@ -76,4 +76,31 @@ def test_a_fast_tail_is_taken_for_the_fourth_power():
 def test_counts_have_tails_of_their_own():
     found = levels(1.6, rare_may_be_large=False)
     assert found.power[0] >= 4.0 > HEAVY
-    assert found.limit[0] <= 50.0
+    assert found.limit[0] == 128.0  # an edge above which none are seen
+
+
+def test_rows_that_counts_show_above_the_range_rules_limit_raise_it():
+    """Up to the first edge above which none are seen, and no further than the longest row that there can be."""
+    within = levels_of(lambda x: ROWS * (x < 20.0), rule="range")
+    assert within.by_range[0]
+    assert within.limit[0] == 50.0
+    beyond = levels_of(lambda x: np.where(x < 20.0, ROWS, 3_000.0 * (x < 120.0)), rule="range")
+    assert beyond.by_range[0]
+    assert beyond.limit[0] >= 120.0
+    assert beyond.limit[0] <= 240.0
+    hidden = levels_of(lambda x: np.where(x < 20.0, ROWS, 30.0 * (x < 120.0)), rule="range")
+    assert hidden.limit[0] == 50.0
+
+
+@pytest.mark.parametrize(("noise", "n_features"), [(0.5, 2), (0.5, 10), (5.0, 4)])
+def test_the_tail_rule_allows_for_the_chance_of_which_rows_are_shortened(noise, n_features):
+    """Sums of excesses over 1 of rows that thin out like the fourth power, so many that half of the noise is lost."""
+    rng = np.random.default_rng(0)
+    rows = 3.0 * 0.5 * noise  # above the limit, so that (x - 1)+ sums to half of the noise in the mean
+    counts = rng.poisson(rows, 20_000)
+    directions = rng.standard_normal((counts.sum(), n_features))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lost = (rng.random(counts.sum()) ** -0.25 - 1.0) * directions[:, 0]
+    sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=lost, minlength=len(counts))
+    chance = tail_allowance(noise, n_features) - 0.25
+    assert chance * noise**2 == pytest.approx(np.var(sums), rel=0.15)

@@ -176,13 +176,21 @@ def _row(group: Group, epsilon: float, cell: Cell) -> dict[str, Any]:
 
 
 def _all_hold(cell: Cell, shares: Sequence[float | None], counts: Sequence[int]) -> bool:
-    """Whether all shares that are covered may be those of 95% intervals: two for the population, two for the data."""
+    """Whether all shares that are covered may be those of 95% intervals: two for the population, two for the data.
+
+    Slopes and intercepts are each covered often enough, and together not too often.
+    """
     nonprivate = _ratio(cell.nonprivate_covered, cell.nonprivate)
     lowest = LOWEST if nonprivate is None else min(LOWEST, nonprivate - POINT)
     for_data = HIGHEST if cell.runs - cell.by_range <= _RARELY * cell.runs else _WITH_ALLOWANCE
     for_population = for_data if cell.floored <= _RARELY * cell.runs else 1.0
-    limits = zip(shares, counts, (for_population, for_population, for_data, for_data), strict=True)
-    return all(_holds(share, count, lowest, highest) for share, count, highest in limits)
+    of_population = cell.slopes_covered + cell.intercepts_covered, cell.slopes + cell.intercepts
+    of_data = cell.data_slopes_covered + cell.data_intercepts_covered, cell.data_slopes + cell.data_intercepts
+    return (
+        all(_holds(share, count, lowest, 1.0) for share, count in zip(shares, counts, strict=True))
+        and _holds(_ratio(*of_population), max(counts[:2]), 0.0, for_population)
+        and _holds(_ratio(*of_data), max(counts[2:]), 0.0, for_data)
+    )
 
 
 def _holds(coverage: float | None, runs: int, lowest: float = LOWEST, highest: float = HIGHEST) -> bool:

@@ -61,6 +61,15 @@ def late_edges(scale: Array, longest: Array, *, fine: bool = False) -> Array:
     return np.vstack((np.zeros(len(scale)), np.where(edges < 2.0 * reach, edges, math.inf)))
 
 
+def tail_allowance(noise: float, n_features: int) -> float:
+    """Return the variance that the tail rule allows for, in units of the noise's: of a bias, and of chance.
+
+    If what is lost is at most B = b s in the mean, where s = C noise, (a - 1) B / C rows lie above C in the mean. What
+    they lose varies by 2 B C / (a - 2), a part in d of it along each direction.
+    """
+    return TAIL_BIAS**2 + 2.0 * TAIL_BIAS / ((_TAIL - 2.0) * noise * n_features)
+
+
 def range_limit(row_limit: Array, known: Totals) -> Array:
     """Return the limit of the range rule: a long row whose target is at the far end of its range."""
     reach, around = _ROOM
@@ -104,6 +113,9 @@ def clip_levels(
     stretch = (beyond / ((thins - 1.0) * TAIL_BIAS * noise)) ** (1.0 / thins)
     useful = is_open & (place >= np.maximum(last, 0)[:, None])
     tail = np.where(useful, lower * np.maximum(stretch, 1.0), math.inf).min(axis=1)
+    # Rows that counts show above the range rule's limit are longer than it expects.
+    above_all = (seen & (lower >= longest[:, None])).any(axis=1)
+    longest = np.where(above_all, np.clip(lower[trial, quiet], longest, np.maximum(longest, most)), longest)
     unseen = SEEN * stddev[trial, quiet]
     tail = np.where(unseen > MOST_UNSEEN * known.used, np.maximum(tail, first_limit), tail)
     tail = np.minimum(tail, np.where(power < HEAVY, most, longest))

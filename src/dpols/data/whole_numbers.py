@@ -86,8 +86,8 @@ def limbs_of_products(left: Array, right: Array) -> tuple[Array, Array]:
     ``np.dot`` lets other threads run, which ``@`` does only where the result is large.
     """
     if 1 < len(left) <= _FEW_LINES:  # BLAS takes several times as long for two lines as for one
-        high, low = zip(*(limbs_of_products(line[None], right) for line in left), strict=True)
-        return np.concatenate(high), np.concatenate(low)
+        upper, lower = zip(*(limbs_of_products(line[None], right) for line in left), strict=True)
+        return np.concatenate(upper), np.concatenate(lower)
     high, low = to_limbs(np.dot(left[:, :SPAN_ROWS], right[:SPAN_ROWS]))
     for start in range(SPAN_ROWS, len(right), SPAN_ROWS):
         rows = slice(start, start + SPAN_ROWS)

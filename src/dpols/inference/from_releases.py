@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import Fit
-from ..algorithms.clip_level import HEAVY, MOST_UNSEEN, TAIL_BIAS
+from ..algorithms.clip_level import HEAVY, MOST_UNSEEN, tail_allowance
 from ..algorithms.closing_inference import CLOSING, InferencePlan
 from ..algorithms.generalised_inference import GeneralisedInferencePlan
 from ..algorithms.newton_step import inverse_of, step_noise
@@ -71,7 +71,7 @@ def infer(
     residual, total = (Estimate(*(unit * x for x in pair)) for pair in sums)
     if row_map.max_weight is not None:
         residual = _with_noisy_mean_weight(residual, float(of["mean_noise"]))
-    allowance = 0.0 if of["by_range"] else (TAIL_BIAS * float(of["gradient_noise"])) ** 2
+    allowance = 0.0 if of["by_range"] else tail_allowance(plan.gradient_noise, d) * float(of["gradient_noise"]) ** 2
     reasons = _reasons(plan, of, model, smallest=float(values[0]), alike=_alike(of, names))
     found = Inference(
         names=tuple(names),
