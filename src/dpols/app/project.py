@@ -19,7 +19,6 @@ from ..storage.placed_file import write_whole
 from ..storage.plain_data import read_fields
 from .choices import Choices
 
-STEPS = ("data", "model", "bounds", "plan", "confirm")
 _LONGEST_NAME = 60
 
 
