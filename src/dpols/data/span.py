@@ -64,8 +64,8 @@ class Span:
         if self.constant is not None:
             column = np.empty(len(rows))  # BLAS takes no vector that is the same number over and over
             column[:] = self.constant[:, 0]
-            result[p, :p] = result[:p, p] = (column @ rows) * shared
-            result[p, p] = column @ column
+            result[p, :p] = result[:p, p] = np.dot(column, rows) * shared
+            result[p, p] = np.dot(column, column)
         return (result,)
 
     def gram_and_first_gradient(self, residual_bound: float) -> tuple[Array, ...]:
@@ -75,7 +75,7 @@ class Span:
     def gram_with_target(self) -> tuple[Array]:
         """Return [rows, target].T @ [rows, target]."""
         cross = self.transposed_dot(self.target[:, None])
-        return (np.block([[self.gram()[0], cross.T], [cross, np.array([[self.target @ self.target]])]]),)
+        return (np.block([[self.gram()[0], cross.T], [cross, np.array([[np.dot(self.target, self.target)]])]]),)
 
     def clipped_gradient(self, theta: Array, residual_bound: float | Array) -> tuple[Array, ...]:
         """Return clip(residuals).T @ rows in multiples of the bound, which may differ between trials."""
@@ -128,9 +128,9 @@ class Span:
         """
         squares = self.squared_norms()
         root = np.ones(len(squares)) if self.root is None else self.root
-        sums = self.target.sum() if self.root is None else root @ self.target
-        first = [2.0 * sums, float((squares > 0.0).sum()), self.target @ self.target, squares.sum()]
-        last = [] if self.root is None else [root @ root]
+        sums = self.target.sum() if self.root is None else np.dot(root, self.target)
+        first = [2.0 * sums, float((squares > 0.0).sum()), np.dot(self.target, self.target), squares.sum()]
+        last = [] if self.root is None else [np.dot(root, root)]
         last += [] if self.exposure is None else [self.exposure.sum()]
         return (np.concatenate((first, self.transposed_dot(root[:, None])[0], last)),)
 
@@ -232,7 +232,7 @@ class Span:
         residuals, level = self._score_residuals(theta, response), limit / np.maximum(lengths, _TINY)
         weights = np.clip(residuals, -level, level) / limit
         scores = [self.dot(each) * weight[:, None] for each, weight in zip(metric, weights.T, strict=True)]
-        return (np.stack([each.T @ each for each in scores]),)
+        return (np.stack([np.dot(each.T, each) for each in scores]),)
 
     def scores(self, theta: Array, response: Response | None, metric: Array) -> Array:
         """Return metric @ row * residual, a line for each row, for one theta and one M'."""
