@@ -232,7 +232,8 @@ def test_a_session_must_be_one(tmp_path):
 def test_weights_in_a_column_of_a_spark_table_give_the_result_of_the_same_rows_in_memory(spark):
     frame = table().astype(float)
     bounds = Bounds(features={"a": (-1.0, 1.0), "d": (-2.0, 0.5)}, target=(-1.0, 3.0))
-    chosen = PrivateLinearRegression(2.0, 1e-6, bounds, max_weight=20.0, random_state=3)
+    few = {"n_iterations": 4}  # each of them is a job
+    chosen = PrivateLinearRegression(2.0, 1e-6, bounds, max_weight=20.0, random_state=3, options=few)
     expected = chosen.fit(frame, "y", sample_weight="b").coef_.tobytes()
     rows = spark.createDataFrame(frame).repartition(3)
     assert chosen.fit(rows, "y", sample_weight="b").coef_.tobytes() == expected
