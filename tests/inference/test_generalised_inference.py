@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpols import Bounds, PrivateLogisticRegression, PrivatePoissonRegressor, summary_col
+from dpols import Bounds, PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegressor, summary_col
 from dpols.errors import InferenceWarning, ParameterError
 
 pd = pytest.importorskip("pandas")
@@ -129,7 +129,22 @@ def test_the_words_are_those_of_the_linear_model(family):
     assert max(map(len, text.splitlines())) <= 80
     assert "ratio" in model.summary().as_latex()
     assert "ratio" in model.summary().as_html()
-    assert "sick" in str(summary_col([model, model], names=["sick", "again"]))
+    beside = summary_col([model, model], names=["sick", "again"])
+    assert "sick" in str(beside)
+    facts = dict(beside.facts)
+    assert not {"R-squared", "Adj. R-squared"} & set(facts)
+    assert facts["Deviance explained"][0] == f"{model.glance()['deviance_explained'][0]:.4f}"
+
+
+def test_fits_of_several_families_stand_beside_each_other_under_their_own_words():
+    rng = np.random.default_rng(0)
+    frame = people(n=8000).assign(pay=lambda table: 0.01 * table["age"] + 0.1 * rng.normal(size=len(table)))
+    options = {"random_state": 1, "arithmetic": "float", "inference": True}
+    linear = PrivateLinearRegression(8.0, 1e-6, Bounds(features=[(0.0, 100.0)], target=(0.0, 1.5)), **options)
+    fits = [linear.fit(frame[["age"]], frame["pay"]), fitted("binomial", frame, 8.0)]
+    facts = dict(summary_col(fits).facts)
+    shares = [facts[name] for name in ("R-squared", "Deviance explained", "Adj. R-squared")]
+    assert [[bool(cell) for cell in cells] for cells in shares] == [[True, False], [False, True], [True, False]]
 
 
 @every_family

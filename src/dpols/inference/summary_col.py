@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..algorithms import algorithm
 from ..errors import ParameterError, required
 from ..seen_text import visible
 from .inferring import Inferring
@@ -14,6 +15,7 @@ from .quality import Limits, adjusted_r_squared, r_squared
 from .rows import CoefficientRow
 from .summary import summarise
 from .tables import HIDDEN_WORDS, WIDTH, number
+from .words import WORDS
 
 TITLE = "Private regression, several fits"
 _NAME, _MODEL = 20, 15  # columns of text: for names, and for each model
@@ -150,12 +152,21 @@ def _cell(row: CoefficientRow | None, asked: bool, stars: bool) -> Cell:
 def _facts(models: Sequence[Inferring]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what is known of each fit as a whole."""
     reports, found = [model.privacy_report_ for model in models], [model.inference_ for model in models]
-    squared = [None if one is None else r_squared(one) for one in found]
-    adjusted = [None if one is None else adjusted_r_squared(one) for one in found]
-    asked = [one is not None for one in found]
+    families = [algorithm(report.method).family for report in reports]
+    explained = [WORDS[family].explained for family in families]
+    squared = ["" if one is None else _share(r_squared(one)) for one in found]
+    # As in the summary of one fit, an explained share of a deviance is no R^2, and is not adjusted.
+    adjusted = [
+        "" if one is None or family != "gaussian" else _share(adjusted_r_squared(one))
+        for one, family in zip(found, families, strict=True)
+    ]
+    shares = [
+        (word, tuple(share if one == word else "" for one, share in zip(explained, squared, strict=True)))
+        for word in dict.fromkeys(explained)
+    ]
     return (
-        ("R-squared", tuple(map(_share, squared, asked))),
-        ("Adj. R-squared", tuple(map(_share, adjusted, asked))),
+        *shares,
+        *([("Adj. R-squared", tuple(adjusted))] if "gaussian" in families else []),
         ("Rows", tuple(map(_rows_told, reports))),
         ("Rows used", tuple("" if one is None else f"{one.rows_told:,.0f}" for one in found)),
         ("epsilon", tuple(f"{report.asked.epsilon:.6g}" for report in reports)),
@@ -167,8 +178,8 @@ def _rows_told(report: Any) -> str:
     return "not public" if report.n_rows is None else str(report.row_count.partition(" (")[0])  # without its noise
 
 
-def _share(found: Limits | None, asked: bool) -> str:
-    return f"{found[0]:.4f}" if found is not None else HIDDEN_WORDS * asked
+def _share(found: Limits | None) -> str:
+    return HIDDEN_WORDS if found is None else f"{found[0]:.4f}"
 
 
 def _note(target: Target) -> str:
