@@ -129,6 +129,7 @@ def test_the_words_are_those_of_the_linear_model(family):
     assert max(map(len, text.splitlines())) <= 80
     assert "ratio" in model.summary().as_latex()
     assert "ratio" in model.summary().as_html()
+    assert f"multiplies the {'odds of a yes' if family == 'binomial' else 'mean count'};" in " ".join(text.split())
     beside = summary_col([model, model], names=["sick", "again"])
     assert "sick" in str(beside)
     facts = dict(beside.facts)

@@ -50,7 +50,7 @@ _COLUMNS = (
     "privacy: the part of std err that is privacy noise. P>|t|: the probability of a coef at least as far from 0 if 0 "
     "is true."
 )
-_RATIOS = "{0}: exp(coef), by which one unit of a feature multiplies; its limits are exp of those of coef."
+_RATIOS = "{}: exp(coef), by which one more unit of a feature multiplies {}; its limits are exp of those of coef."
 _WORDS_WIDTH = (2 + len(HIDDEN_WORDS),)  # in place of numbers
 _NOT_ASKED = (
     "No intervals: the fit released nothing to compute them from. Fit with inference=True (dpols fit --inference)."
@@ -210,7 +210,7 @@ def summarise(
             *empty,
             *why_hidden(inference, alpha),
             _COLUMNS,
-            *((_RATIOS.format(words.ratio),) if words.ratio else ()),
+            *((_RATIOS.format(words.ratio, words.multiplied),) if words.ratio else ()),
             _intervals_are_for(inference, target, words),
             *inference.assumptions,
             _BOUNDED.format(f"{words.explained} and {words.spread}", "found" if paid else "declared"),

@@ -14,6 +14,7 @@ class Words:
     explained: str  # the share of the spread of outcomes that the fit explains
     spread: str  # what is left of it, by degrees of freedom
     ratio: str | None  # what exp of a slope is, where that has a name
+    multiplied: str  # what is multiplied by it
     classical: str  # when classical standard errors hold, beside that rows are independent
 
 
@@ -24,6 +25,7 @@ WORDS: dict[FamilyName, Words] = {
         "R-squared",
         "Residual variance",
         None,
+        "",
         "errors have the same variance everywhere",
     ),
     "binomial": Words(
@@ -32,6 +34,7 @@ WORDS: dict[FamilyName, Words] = {
         "Deviance explained",
         "Deviance / df",
         "odds ratio",
+        "the odds of a yes",
         "the model's probabilities are true",
     ),
     "poisson": Words(
@@ -40,6 +43,7 @@ WORDS: dict[FamilyName, Words] = {
         "Deviance explained",
         "Deviance / df",
         "rate ratio",
+        "the mean count",
         "counts vary as Poisson's law says",
     ),
 }
