@@ -53,8 +53,8 @@ def test_parquet_gives_what_csv_gives(dpols, csv, parquet):
     ("text", "words"),
     [
         ("hours,pay\n1,2\n", ["'age'", "'hours', 'pay'"]),
-        ("age,hours\n1,\n", ["missing", "needs every feature"]),
-        ("age,hours\n1,inf\n", ["infinite", "needs every feature"]),
+        ("age,hours\n1,\n", ["missing", "needs every feature", "Leave such rows out"]),
+        ("age,hours\n1,inf\n", ["infinite", "needs every feature", "Leave such rows out"]),
         ("age,hours\n1,SECRET\n", ["'hours'", "numbers"]),
         ("age,hours\n", ["no rows"]),
         ("", ["empty"]),

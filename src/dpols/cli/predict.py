@@ -125,7 +125,8 @@ def _columns(
     for features, _ in source.blocks():
         if not np.isfinite(features).all():
             raise DataError(
-                f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row."
+                f"{source.path!r} has missing or infinite values; a prediction needs every feature of a row. Leave "
+                "such rows out, or fill them in."
             )
         more = {} if exposures is None else {"exposure": exposures[place : place + len(features)]}
         blocks.append(predict(features, **more))

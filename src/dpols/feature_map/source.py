@@ -84,10 +84,11 @@ def mapped_files(feature_map: FeatureMap, source: FileSource) -> FileSource:
 def finite_features(feature_map: FeatureMap, rows: Any) -> Array:
     """Return the features of some rows, or say that a cell is missing."""
     features = feature_map.transform(rows)
-    bad = bool(np.isnan(features).any())
-    if bad or not len(features):
-        what = "has missing or infinite values" if bad else "has no rows"
-        raise DataError(f"X {what}; a prediction needs every cell for which the feature map has no replacement.")
+    need = "a prediction needs every cell for which the feature map has no replacement"
+    if np.isnan(features).any():
+        raise DataError(f"X has missing or infinite values; {need}. Leave such rows out, or fill them in.")
+    if not len(features):
+        raise DataError(f"X has no rows; {need}.")
     return features
 
 
