@@ -260,7 +260,8 @@ def _reasons(
         )
     if not reasons:
         return ()
-    remedy = MORE_STEPS if all(reason.startswith(ON_THE_WAY) for reason in reasons) else REMEDY
+    steps = MORE_STEPS.format(2 * plan.n_iterations)
+    remedy = steps if all(reason.startswith(ON_THE_WAY) for reason in reasons) else REMEDY
     return (*reasons[:-1], f"{reasons[-1]}; {alike}{remedy}")
 
 

@@ -36,7 +36,7 @@ UNSURE = "along some direction the features vary too little against the noise"
 FAR = "the noise moves the fit too far for its curvature"
 ON_THE_WAY = "the steps end too far from the solution for its curvature"
 MORE_STEPS = (
-    'take more of them, as with options={"n_iterations": 30}, and leave out features, or merge categories, that make '
+    'take more of them, as with options={{"n_iterations": {}}}, and leave out features, or merge categories, that make '
     "outcomes nearly certain; more rows or a larger epsilon do not help alone"
 )
 HIDDEN = "the noise hides the sampling variance"
