@@ -84,7 +84,7 @@ def plan(
     report: Annotated[Path | None, typer.Option(metavar="HTML", help="Page to write, to hand on.")] = None,
     json: given.Json = False,
 ) -> None:
-    """Say what accuracy to expect of private fits, by simulation, before anything is spent.
+    """Say what accuracy to expect of private linear regressions, by simulation, before anything is spent.
 
     Reads no private data. With --want-r-squared or --want-width: which epsilon reaches it at --rows, or how many rows
     at one --epsilon.
