@@ -236,7 +236,8 @@ class Inferring:
     ) -> Any:
         """Draw coefficients with their intervals, and the part of these that is privacy noise; return the axes.
 
-        ``names`` chooses coefficients and their order, and ``ax`` are axes of matplotlib to draw on.
+        ``names`` chooses coefficients and their order, and ``ax`` are axes of matplotlib to draw on. Names and numbers
+        stand beside the axes: give a figure of your own ``layout="constrained"``, or they may be cut off.
         """
         from .plot import plot_coefficients
 
