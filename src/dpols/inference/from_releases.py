@@ -246,7 +246,9 @@ def _reasons(
         )
     if "misfit" in of and (misfit := _misfit(of, model)) > _MISFIT:
         reasons.append(
-            f"{FAR}: the last gradients differ by {misfit:.2g} standard errors more than that, and may by {_MISFIT:g}"
+            f"{FAR}: the last gradients differ by {misfit:.2g} standard errors more than that, and may by {_MISFIT:g}; "
+            "this is often due to few rows that are far from all others, such as those of a rare category, which may "
+            "be merged with another"
         )
     if "slope" in of and (moved := _moved(of, n))[0] > _FURTHEST:
         why = FAR if moved[1] > _MOST_BY_NOISE * _FURTHEST else ON_THE_WAY
