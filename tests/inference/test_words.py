@@ -208,6 +208,16 @@ def test_several_models_stand_in_one_table(model, hidden):
     assert many.count("pay (") >= 9
 
 
+def test_a_long_name_stands_whole_above_its_numbers():
+    model = fitted(*table(3000))
+    long = "number_customer_service_calls[many]"
+    model.inference_ = replace(model.inference_, names=(long, *model.inference_.names[1:]))
+    lines = summary_col([model]).as_text().splitlines()
+    place = lines.index(long)
+    assert lines[place + 1].split() == [f"{model.params[long]:.5g}"]
+    assert lines[place + 2].split() == [f"({model.bse[long]:.5g})"]
+
+
 def test_a_column_that_is_called_intercept_is_not_lost():
     X, y = table(3000)
     bounds = type(BOUNDS)({"intercept": (18.0, 90.0), "hours": (0.0, 60.0)}, BOUNDS.target)

@@ -195,9 +195,10 @@ def _two_lines(cell: Cell) -> Cell:
 
 
 def _text_row(name: str, texts: Sequence[str]) -> list[str]:
-    """Return a name and texts under their headings; what is too long continues below."""
-    widths = (_NAME - 1, *(_MODEL - 1 for _ in texts))
-    columns = [textwrap.wrap(visible(text), wide) or [""] for text, wide in zip((name, *texts), widths, strict=True)]
+    """Return a name and texts under their headings; texts that are too long continue below, long names stand above."""
+    if len(visible(name)) >= _NAME:
+        return [*textwrap.wrap(visible(name), WIDTH), *_text_row("", texts)]
+    columns = [[visible(name)], *(textwrap.wrap(visible(text), _MODEL - 1) or [""] for text in texts)]
     height = max(map(len, columns))
     padded = [[*column, *[""] * (height - len(column))] for column in columns]
     rows = zip(*padded, strict=True)
