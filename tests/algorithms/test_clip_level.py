@@ -104,3 +104,18 @@ def test_the_tail_rule_allows_for_the_chance_of_which_rows_are_shortened(noise, 
     sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=lost, minlength=len(counts))
     chance = tail_allowance(noise, n_features) - 0.25
     assert chance * noise**2 == pytest.approx(np.var(sums), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("above", "doubtful"),
+    [
+        (lambda x: ROWS * np.minimum(np.maximum(x, 1e-9) ** -2.0, 1.0), True),
+        (lambda x: ROWS * np.minimum(np.maximum(x, 1e-9) ** -6.0, 1.0), False),
+        (lambda x: ROWS * np.exp(-2.0 * x), False),
+        (lambda x: ROWS * np.exp(-(x**2)), False),
+    ],
+    ids=["second power", "sixth power", "exponential", "normal"],
+)
+def test_counts_that_fall_more_slowly_than_assumed_are_noticed(above, doubtful):
+    assert levels_of(above).doubtful[0] == doubtful
+    assert not levels_of(above, rule="range").doubtful[0]

@@ -30,6 +30,7 @@ _SEEN_APART = 4.0  # the same for edges beyond one above which none are seen, of
 TAIL_BIAS = 0.5  # of the standard deviation of the noise: what the tail rule may lose
 _TAIL, _SLOW = 4.0, 1.5  # powers at which lengths are taken to thin out, and where counts show that they do so slowly
 HEAVY = 1.7  # power below which that is slowly; of exponential laws it is more where 5% are left
+_WELL_SEEN = 4.0  # standard deviations of rows above an edge by which it is judged how their number falls
 _FEW = 0.05  # share of rows above an edge, up to which the power at which they thin out there is that of a tail
 _LOST, _LOST_TAIL = 1.3, 3.0  # standard deviations of a count that residuals clipped off unseen are allowed for with,
 # and the power at which they are taken to thin out: a sum of squares feels tails more than a gradient does
@@ -49,6 +50,7 @@ class ClipLevels:
     lost: Array  # of the residuals' sum of squares, in squared bounds, what may be clipped off unseen
     above: Array  # number of rows seen above the limit
     power: Array  # at which gradients are taken to thin out beyond the last edge seen; infinite by the range rule
+    doubtful: Array  # whether counts suggest that they thin out more slowly than that
     by_range: Array  # whether the limit is that of the range rule
     edges: Array  # of the counted lengths, (trials, edges); -1 where no length can be
     counts: Array  # noisy numbers of lengths from each edge to the next
@@ -142,6 +144,7 @@ def clip_levels(
         lost=np.where(everything, 0.0, 2.0 * _LOST * stddev[trial, quiet] * np.minimum(edge / tail, 1.0) ** _LOST_TAIL),
         above=np.maximum(above[trial, past] - 2.0 * stddev[trial, past], 0.0),
         power=np.where(by_range, math.inf, power),
+        doubtful=~by_range & (_suggested_power(above, stddev, lower, _FEW * known.used * rare_may_be_large) < power),
         by_range=by_range,
         edges=np.where(np.isfinite(edges), edges, -1.0).T,
         counts=counts,
@@ -170,6 +173,24 @@ def _power(above: Array, stddev: Array, lower: Array, last: Array, few: Array) -
     chance = np.sqrt(np.square(stddev[trial, place]) + under)  # of the noise, and of which rows there are
     most = np.log2(np.maximum(over + chance, under) / np.maximum(under - chance, SMALLEST))
     return np.where(known & (most < HEAVY), _SLOW, _TAIL)
+
+
+def _suggested_power(above: Array, stddev: Array, lower: Array, few: Array) -> Array:
+    """Return the power beyond the last edge that is well seen, if it grows from octave to octave as it did before.
+
+    Numbers of an exponential law fall by a power that doubles with each octave, and slow tails by one that hardly
+    grows. It is infinite where counts show too few octaves, or where more than ``few`` rows lie above that edge.
+    """
+    trial = np.arange(len(above))
+    well = np.isfinite(lower) & (above > _WELL_SEEN * stddev)
+    place = np.where(well.any(axis=1), well.shape[1] - 1 - np.argmax(well[:, ::-1], axis=1), 0)
+    octaves = np.log2(lower / lower[trial, place, None])
+    half, quarter = (np.abs(octaves + back).argmin(axis=1) for back in (1.0, 2.0))
+    known = (place > 0) & (np.abs(octaves[trial, quarter] + 2.0) < 0.1) & (above[trial, place] < few)
+    first, second, third = (np.where(known, above[trial, each], 1.0) for each in (quarter, half, place))
+    late = np.log2(np.maximum(second, third) / third)
+    early = np.log2(np.maximum(first, second) / np.maximum(second, third))
+    return np.where(known, late + np.maximum(late - early, 0.0), math.inf)
 
 
 def _above(counts: Array, edges: Array, multiplier: float, n_rows: int | None) -> tuple[Array, Array, Array, Array]:

@@ -119,6 +119,7 @@ def transcript_of(
         "residual_bound": levels.residual_bound,
         "lost": levels.lost,
         "power": levels.power,
+        "doubtful": levels.doubtful,
         "score_limit": levels.score_limit,
     }
 

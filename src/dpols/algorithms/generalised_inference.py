@@ -324,6 +324,7 @@ def _levels(
         lost=nothing,
         power=np.full(len(limit), np.inf),
         above=nothing,
+        doubtful=np.zeros(len(limit), dtype=bool),
         by_range=np.ones(len(limit), dtype=bool),
         edges=limit[:, None],
         counts=nothing[:, None],

@@ -33,6 +33,10 @@ TAIL = (
     "may have huge targets, or values far beyond those of others in a column, such as incomes, fit with "
     'options={"clip": "range"}, which does not assume this.'
 )
+DOUBTFUL = (
+    "The counts suggest a slower fall than this, so these intervals may be too narrow: a fit with "
+    'options={"clip": "range"} is safe.'
+)
 SQUARES = (
     "Assumed for R^2 and the residual variance: where noisy counts show no more rows, the number of rows whose "
     "residual exceeds x falls at least as fast as 1 / x^3."
@@ -91,13 +95,20 @@ def infer(
         freedom=max(used / rows_per_unit - 1.0, 1.0) if plan.cov_type == "cluster" else free,
         residual_variance=residual,
         target_variance=total,
-        assumptions=(TAIL,) if not of["by_range"] else (SQUARES,) if of["lost"] > 0.0 else (),
+        assumptions=_assumptions(of),
         reasons=reasons,
         population_reasons=(),
         family=model.family,
     )
     heavy = float(of["power"]) < HEAVY
     return _with_reasons(_classical_where_needed(found, heavy=heavy), rows_per_unit)
+
+
+def _assumptions(of: dict[str, Array]) -> tuple[str, ...]:
+    """Return what intervals assume of rows that counts do not show, and what speaks against it."""
+    if of["by_range"]:
+        return (SQUARES,) if of["lost"] > 0.0 else ()
+    return (TAIL, DOUBTFUL) if of["doubtful"] else (TAIL,)
 
 
 class _Model(NamedTuple):
