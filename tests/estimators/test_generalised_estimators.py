@@ -4,6 +4,7 @@ import html
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from dpols import (
     Bounds,
@@ -481,3 +482,26 @@ def test_limits_that_the_noise_hides_are_nan_without_a_warning_of_numpy(estimato
     found = model.predict_interval(X[:2])
     assert np.isnan(found["lower"]).all()
     assert not np.isnan(found["mean"]).any()
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(3.0, 0.85), (300.0, 0.97)])
+def test_slopes_of_steep_outcomes_are_near_those_of_maximum_likelihood(epsilon, least):
+    """Predictions near 0 and 1 leave little curvature, so that steps of one length would end far from there."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (20_000, 2))
+    y = (rng.random(len(X)) < 1.0 / (1.0 + np.exp(7.0 - X @ [7.0, -1.0]))).astype(float)
+    known = LogisticRegression(C=1e12, tol=1e-10).fit(X, y).coef_[0]
+    bounds = Bounds(features=[(-1.0, 1.0)] * 2)
+    model = PrivateLogisticRegression(epsilon, 1e-6, bounds, classes=(0.0, 1.0), arithmetic="float", random_state=0)
+    share = model.fit(X, y).coef_[0] / known
+    assert (least < share).all()
+    assert (share < 1.1).all()
+
+
+def test_few_steps_are_enough_to_close_a_fit():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (2_000, 2))
+    bounds = Bounds(features=[(-1.0, 1.0)] * 2)
+    few = {"n_iterations": 4}
+    model = PrivateLogisticRegression(3.0, 1e-6, bounds, classes=(0.0, 1.0), options=few, random_state=0)
+    assert np.isfinite(model.fit(X, (X[:, 0] > 0.0).astype(float)).coef_).all()

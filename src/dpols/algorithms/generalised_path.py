@@ -15,6 +15,8 @@ from .path_gain import PathGain
 from .whitening import Space, Totals, WhiteningPlan
 
 _LONGEST = 0.6  # root mean square by which a step changes linear predictors
+_SURE, _LONGEST_STEP = 2.0, 8.0  # standard deviations by which curvature is surely lower, and the longest step then
+_ELSEWHERE = 10.0  # standard deviations of the square of their distance by which two averages differ beyond noise
 _MISSING = 5.0  # standard deviations by which rows in use are fewer than all, to be believed at the start
 # Steps of noise that would be long are cut, so that curvature that is too low spoils less than in the linear method.
 _GATE = Gate(0.2, 1e-3, 1.2, pessimism=0.3)
@@ -94,12 +96,29 @@ class GeneralisedPath(Path):
         ``multiplier`` is that of the noise on the gradient, where it is not the plan's own.
         """
         stddev = (multiplier or self.plan.gradient_multiplier) * self.limit
-        if len(self.points) >= self.plan.warm_up:
-            self.gain.add(self.point, gradient, stddev, STEP / self.careful if step is None else None)
-        self.points.append(self.point)
+        place = self.point
+        self.points.append(place)
         self.gradients.append(gradient)
         self.limits.append(self.limit)
-        self.point = self.point + self._within_reach(STEP * gradient / self.careful[:, None] if step is None else step)
+        length = None
+        if step is None:
+            length = STEP / self.careful
+            if len(self.points) > self.plan.turn + 1:
+                length = np.maximum(length, self._sure_length(stddev))
+            step = length[:, None] * gradient
+        if len(self.points) > self.plan.warm_up:
+            self.gain.add(place, gradient, stddev, length)
+        self.point = place + self._within_reach(step)
+
+    def _sure_length(self, stddev: Array) -> Array:
+        """Return the inverse of the curvature along the last step, rather too short, as the last two gradients show it.
+
+        Curvature falls on the way to predictions near 0 or 1, where steps of one length would not lead far.
+        """
+        step, change = self.points[-1] - self.points[-2], self.gradients[-2] - self.gradients[-1]
+        size = np.einsum("td,td->t", step, step)
+        curvature = np.einsum("td,td->t", step, change) + _SURE * stddev * np.sqrt(2.0 * size)
+        return np.asarray(np.minimum(size / np.maximum(curvature, 1e-300), _LONGEST_STEP))
 
     def settle(self, start: int) -> None:
         """Stand at the mean of where the steps from ``start`` on have led; later ones weigh more."""
@@ -138,9 +157,7 @@ class GeneralisedPath(Path):
     def close(self, releases: tuple[Release, ...]) -> Fit:
         """Average, take the closing step, and keep what noise would not show."""
         plan, space, used = self.plan, self.space, self.known.used
-        step = np.arange(plan.n_iterations)
-        weights = np.where(step >= self.start[:, None], step + 1.0, 0.0)
-        weights /= weights.sum(axis=1, keepdims=True)
+        weights = self._weights()
         point = np.einsum("ts,std->td", weights, np.array(self.points))
         gradient = np.einsum("ts,std->td", weights, np.array(self.gradients))
         limits = np.array(self.limits)
@@ -228,6 +245,29 @@ class GeneralisedPath(Path):
         known, wanted = self.known, self.response.expected(self.base[:, -1] * self.constant)
         variance = np.square(0.5 * known.noise) + np.square(known.mass_noise * wanted)
         return np.asarray(known.mass * variance / self.slope)
+
+    def _weights(self) -> Array:
+        """Return the weights of steps in averages, (trials, steps): of those from which on all lead to one place.
+
+        Where a step and its gradient lead elsewhere than later ones by more than noise, it is still on the way.
+        """
+        plan, count = self.plan, len(self.points)
+        step = np.arange(count)
+        stddev = np.array(plan.gradient_multipliers)[:, None] * np.array(self.limits)
+        led = np.array(self.points) + np.array(self.gradients)
+        explained = plan.n_features + _ELSEWHERE * math.sqrt(2.0 * plan.n_features)
+        chosen = []
+        for trial, start in enumerate(self.start):
+            weights = np.where(step >= np.arange(start, max(count - 1, start + 1))[:, None], step + 1.0, 0.0)
+            weights /= weights.sum(axis=1, keepdims=True)
+            means = weights @ led[:, trial]
+            for first, (own, mean) in enumerate(zip(weights, means, strict=True)):
+                apart = np.square(means[first + 1 :] - mean).sum(axis=1)
+                noise = np.square((weights[first + 1 :] - own) * stddev[:, trial]).sum(axis=1)
+                if (apart <= explained * noise).all():
+                    chosen.append(own)
+                    break
+        return np.array(chosen)
 
     def _kept(self, weights: Array, variances: Array, closed: Array) -> tuple[Array, Array]:
         """Return the projection beside the constant, and what maps the closing point to what is kept of it."""
