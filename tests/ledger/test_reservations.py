@@ -253,8 +253,49 @@ def test_an_error_is_raised_as_it_is_where_the_ledger_vanished(ledger):
     with pytest.raises(DataError, match="bad") as caught:
         run()
     (note,) = caught.value.__notes__
-    assert "stays open and counts as spent" in note
-    assert "there is no ledger" in note
+    assert "cannot be read: there is no ledger" in note
+    assert "counts as spent" not in note
+
+
+@pytest.mark.parametrize("released", [True, False])
+@pytest.mark.parametrize(
+    ("change", "standing"),
+    [
+        (lambda ledger, old, row: ledger.void(row, why="by hand"), "is void, so that nothing counts for this run"),
+        (lambda ledger, old, row: ledger.path.write_bytes(old), "is not the reservation that was made, so that"),
+        (lambda ledger, old, row: ledger.path.write_bytes(b""), "cannot be read"),
+    ],
+    ids=["void by hand", "put back", "emptied"],
+)
+def test_a_note_says_how_a_row_stands_that_changed_under_a_run_that_fails(ledger, change, standing, released):
+    old = ledger.path.read_bytes()
+
+    def run():
+        with held(ledger, [[RELEASE]], what="a run", released=lambda: released) as hold:
+            change(ledger, old, hold.entry.number)
+            raise DataError("bad")
+
+    with pytest.raises(DataError, match="bad") as caught:
+        run()
+    (note,) = caught.value.__notes__
+    assert f"and row 2 of ledger {str(ledger.path)!r} {standing}" in note
+    assert note.startswith("Values had been drawn" if released else "Nothing was released")
+    assert "counts as spent" not in note
+
+
+def test_a_note_says_that_a_row_stays_open_where_its_end_could_not_be_written(ledger, monkeypatch):
+    def full(*args, **kwargs):
+        raise LedgerError("the disk is full")
+
+    def run():
+        with held(ledger, [[RELEASE]], what="a run", released=lambda: True):
+            monkeypatch.setattr(BudgetLedger, "settle", full)
+            raise DataError("bad")
+
+    with pytest.raises(DataError, match="bad") as caught:
+        run()
+    assert "stays open and counts as spent: the disk is full" in caught.value.__notes__[-1]
+    assert statuses(ledger) == ["open"]
 
 
 def test_rows_hold_what_they_need_and_nothing_else(ledger):

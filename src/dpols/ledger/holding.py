@@ -16,6 +16,12 @@ from .about import NOTHING, About
 from .budget_ledger import BudgetLedger
 from .records import Entry
 
+_STANDING = {
+    "open": "stays open and counts as spent",
+    "spent": "is spent",
+    "void": "is void, so that nothing counts for this run",
+}
+
 
 @dataclass
 class Hold:
@@ -39,7 +45,8 @@ def held(
 
     Where the block ends by an error, also by an interrupt, the reservation is void if nothing was released, and settled
     otherwise; the error gets a note that says which. Where it ends well, its entry is settled, and the ledger is known
-    to hold it when this returns. If the end cannot be written, the reservation stays open and counts as spent.
+    to hold it when this returns. If the end cannot be written, the reservation stays as it is, mostly open, which
+    counts as spent.
     """
     hold = Hold()
     if ledger is None:
@@ -66,7 +73,18 @@ def _after_failure(ledger: BudgetLedger, entry: Entry, error: str, released: boo
         return f"Nothing was released, and nothing is spent: {where} is void."
     except Exception as problem:
         drawn = "Values had been drawn from the data by then." if released else "Nothing was released."
-        return f"{drawn} How it ended could not be written, so {where} stays open and counts as spent: {problem}"
+        return f"{drawn} How it ended could not be written, and {where} {_standing(ledger, entry)}: {problem}"
+
+
+def _standing(ledger: BudgetLedger, entry: Entry) -> str:
+    """Say how a reservation stands whose end could not be written."""
+    try:
+        found = next((each for each in ledger.entries() if each.sha256 == entry.sha256), None)
+    except Exception:  # no ledger that could be read, to which nothing can be charged either
+        return "cannot be read"
+    if found is None:
+        return "is not the reservation that was made, so that nothing counts for this run"
+    return _STANDING[found.status]
 
 
 def _after_success(ledger: BudgetLedger, entry: Entry, report: str) -> Entry:
