@@ -197,11 +197,12 @@ def test_several_models_stand_in_one_table(model, hidden):
     assert frame_of.loc["x0", "third"] == f"{plain.coef_[0]:.5g}"
     assert frame_of.loc["R-squared", "second"] == "hidden by the noise"
     assert frame_of.loc["Rows", "first"] == "5,000"
+    assert frame_of.loc["Guarantee", "first"] == "NOT PRIVATE"  # seeded
     for words in (shown.as_latex(), shown.as_html(), text):
         assert "NOT PRIVATE" in words  # seeded
     assert "hidden by the noise" in shown.as_html()
     assert r"\multicolumn" not in shown.as_latex()
-    assert shown.as_latex().count(" & ") == 3 * (1 + 5 + 3 + 6)  # three coefficients have a standard error
+    assert shown.as_latex().count(" & ") == 3 * (1 + 5 + 3 + 7)  # three coefficients have a standard error
     assert summary_col([model]).models == ("pay (1)",)
     many = summary_col([model] * 9).as_text()
     assert max(map(len, many.splitlines())) <= 80

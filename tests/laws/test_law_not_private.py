@@ -18,6 +18,7 @@ from dpols import (
     PrivateGridSearch,
     PrivateLinearRegression,
     release_sketch,
+    summary_col,
 )
 from dpols.data.bounds import ReadFromData
 from dpols.verification import verify_file
@@ -110,7 +111,12 @@ def check_outputs(model, tmp_path):
     report = model.privacy_report_
     assert report.private is False
     assert report.bounds_origin == "data"
-    for text in (report.to_text(), report.to_markdown(), report.to_html(), str(report), str(model.summary())):
+    columns, summary = summary_col([model]), model.summary()
+    for text in (report.to_text(), report.to_markdown(), report.to_html(), str(report), repr(report)):
+        assert "NOT PRIVATE" in text
+    for text in (str(summary), summary.as_latex(), summary.as_html(), summary.to_frame().attrs["warning"]):
+        assert "NOT PRIVATE" in text
+    for text in (str(columns), columns.as_latex(), columns.as_html(), columns.to_frame().to_string()):
         assert "NOT PRIVATE" in text
     assert report.to_text().startswith("NOT PRIVATE")
     assert json.loads(report.to_json())["private"] is False
@@ -220,6 +226,8 @@ def test_nor_in_a_search(way, tmp_path):
     search.fit(table()[["a", "b"]], Y)
     assert search.search_report_.private is False
     assert search.search_report_.alarm.startswith("NOT PRIVATE: the bounds were read")
+    for shown in (str(search.search_report_), repr(search.search_report_), repr([search.search_report_])):
+        assert shown.removeprefix("[").startswith("NOT PRIVATE: the bounds were read")
     assert "NOT PRIVATE" in ledger.entries()[-1].what
     check_outputs(search.best_estimator_, tmp_path)
 

@@ -104,6 +104,23 @@ def test_fits_and_scores_each_meet_the_budget_and_use_it(method, neighbours):
     assert report.candidate_budget.epsilon > (0.5 if method == "linmix-dynamic" else 0.6) * zero_out.epsilon * 0.99
 
 
+def test_a_report_is_shown_in_words():
+    fitted = search().fit(X, Y)
+    report = fitted.search_report_
+    text = str(report)
+    assert text == repr(report) == report.to_text()
+    assert "Guarantee      private: epsilon 1, delta 1e-06, protects single rows\n" in text
+    assert f"{report.n_fitting:,} for fitting, {report.n_scoring:,} for scoring" in text
+    assert f"1 x scores  Gaussian noise, standard deviation {report.scores[0].multiplier:.5g} x sensitivity" in text
+    assert max(map(len, text.splitlines())) <= 100
+    large = str(search(epsilon=20.0).fit(X, Y).search_report_)
+    assert "CAUTION: epsilon = 20" in large
+    hidden = str(search(neighbours="add-remove", random_state=0).fit(X, Y).search_report_)
+    assert hidden.startswith("NOT PRIVATE: random_state was given")
+    assert "Rows           their number is not public" in hidden
+    assert str(len(X)) not in hidden
+
+
 def test_the_better_candidate_is_chosen_and_predicts():
     fitted = search().fit(X, Y)
     assert fitted.best_params_ == {"fit_intercept": True}

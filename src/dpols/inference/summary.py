@@ -159,8 +159,14 @@ class Summary:
         )
 
     def to_frame(self) -> Any:
-        """Return the coefficients as a pandas data frame with a row for each; nan where the releases do not say."""
-        return frame_of([row.numbers for row in self.rows], [row.name for row in self.rows], self.columns)
+        """Return the coefficients as a pandas data frame with a row for each; nan where the releases do not say.
+
+        A warning, such as that a fit is not private, is in its ``attrs``.
+        """
+        frame = frame_of([row.numbers for row in self.rows], [row.name for row in self.rows], self.columns)
+        if self.warning:
+            frame.attrs["warning"] = self.warning
+        return frame
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..algorithms import algorithm
 from ..errors import ParameterError, required
+from ..privacy.cautions import NOT_PRIVATE
 from ..seen_text import visible
 from .inferring import Inferring
 from .intervals import Target
@@ -164,7 +165,9 @@ def _facts(models: Sequence[Inferring]) -> tuple[tuple[str, tuple[str, ...]], ..
         (word, tuple(share if one == word else "" for one, share in zip(explained, squared, strict=True)))
         for word in dict.fromkeys(explained)
     ]
+    alarms = tuple("" if report.private else NOT_PRIVATE for report in reports)
     return (
+        *((("Guarantee", alarms),) if any(alarms) else ()),
         *shares,
         *([("Adj. R-squared", tuple(adjusted))] if "gaussian" in families else []),
         ("Rows", tuple(map(_rows_told, reports))),

@@ -11,15 +11,21 @@ from ..data import RowSource
 from ..errors import BudgetExceeded
 from ..estimators import PrivateRegression
 from ..privacy import Neighbours, PrivacyBudget, Release, epsilon_of
+from ..privacy.cautions import cautions_on
 from ..randomness import Bits
 from ..report.alarm import Alarmed
+from ..report.basis import ORIGINS, RELATIONS, guarantee_of
+from ..report.release_line import release_lines
+from ..report.text import aligned, as_text
 from .candidates import Part
 from .scores import Measure
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+_TITLE = "Privacy report of a search"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class SearchReport(Alarmed):
     """What a search asked, spent and released. A row of the data enters fits or scores, never both."""
 
@@ -34,6 +40,32 @@ class SearchReport(Alarmed):
     scores: tuple[Release, ...]
     bounds_origin: str = "declared"  # "data" where a candidate's bounds, or the target's range, were read from it
     void: tuple[str, ...] = ()  # what around the search voids the guarantee, as far as it was seen
+
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
+        each, rows, count = self.candidate_budget, "their number is not public", None
+        if self.n_fitting is not None and self.n_scoring is not None:
+            rows, count = (
+                f"{self.n_fitting:,} for fitting, {self.n_scoring:,} for scoring",
+                self.n_fitting + self.n_scoring,
+            )
+        facts = (
+            ("Guarantee", guarantee_of(self.asked, "single rows", private=self.private)),
+            (
+                "Spent",
+                f"epsilon = {self.spent_epsilon:.6g} at the same delta, the larger of what fits and scores spent",
+            ),
+            ("Each fit", f"epsilon = {each.epsilon:.6g}, delta = {each.delta:.4g}, of zero-out neighbours"),
+            ("Neighbours", f"{self.relation}: {RELATIONS[self.relation]}"),
+            ("Rows", rows),
+            ("Bounds", ORIGINS[self.bounds_origin]),
+        )
+        released = [("fits", self.fits), ("scores", self.scores)]
+        lines = [line for what, made in released for line in release_lines([what] * len(made), made)]
+        listed = aligned([(f"{line.times:>4} x {line.what}", line.describe()) for line in lines])
+        alarms = () if self.alarm is None else (self.alarm,)
+        head = (*alarms, _TITLE, "=" * len(_TITLE), *cautions_on(self.asked, count))
+        return as_text(head, facts, (("Releases", listed),))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,5 +1,6 @@
 """What is said of a fit, a sketch or a search whose guarantee does not hold; one place for all of them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ..privacy.cautions import NOT_PRIVATE
@@ -28,12 +29,22 @@ def not_private_in_short(*, seeded: bool, bounds_origin: str, void: Sequence[str
     return f"; {NOT_PRIVATE}: {' and '.join(reasons)}" if reasons else ""
 
 
-class Alarmed:
+class Alarmed(ABC):
     """What says of itself whether it is private, by its own fields; its subclasses are frozen dataclasses."""
 
     seeded: bool
     bounds_origin: str
     void: tuple[str, ...] = ()
+
+    @abstractmethod
+    def to_text(self) -> str:
+        """Return the report as plain text of at most 100 columns."""
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return self.to_text()  # fields alone, which an interpreter would show, do not say what they mean
 
     @property
     def private(self) -> bool:

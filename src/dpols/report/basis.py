@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
@@ -48,7 +48,7 @@ def digest_of(data: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-class Report(Alarmed, ABC):
+class Report(Alarmed):
     """Asked, spent, released and assumed, in fields that each kind of report has."""
 
     arithmetic: str
@@ -100,8 +100,7 @@ class Report(Alarmed, ABC):
     def guarantee(self) -> str:
         """Whether the result is private, how strongly, and what is protected."""
         whom = "single rows" if self.unit is None else f"all rows of one {self.unit} together"
-        strength = f"epsilon {self.asked.epsilon:.6g}, delta {self.asked.delta:.4g}, protects {whom}"
-        return f"private: {strength}" if self.private else f"{NOT_PRIVATE}, though planned as {strength}"
+        return guarantee_of(self.asked, whom, private=self.private)
 
     @property
     def protects(self) -> str:
@@ -110,16 +109,9 @@ class Report(Alarmed, ABC):
             return "single rows; people with several rows are not fully covered, unless unit says whose rows they are"
         return f"all rows of one {self.unit} together, of which at most {self.rows_per_unit} are used"
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     @abstractmethod
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-
-    @abstractmethod
-    def to_text(self) -> str:
-        """Return the report as plain text of at most 100 columns."""
 
     def _as_text(
         self, title: str, facts: Iterable[Fact], sections: Iterable[TextSection], cautions: Iterable[str] = ()
@@ -146,6 +138,12 @@ class Report(Alarmed, ABC):
     def to_json(self) -> str:
         """Return the report as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+def guarantee_of(asked: PrivacyBudget, whom: str, *, private: bool) -> str:
+    """Return whether a result is private, how strongly, and who is protected."""
+    strength = f"epsilon {asked.epsilon:.6g}, delta {asked.delta:.4g}, protects {whom}"
+    return f"private: {strength}" if private else f"{NOT_PRIVATE}, though planned as {strength}"
 
 
 def _plain(value: Any) -> Any:

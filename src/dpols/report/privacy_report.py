@@ -21,7 +21,7 @@ from .residuals import ResidualBin, SizeBin
 from .text import aligned, bullets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyReport(Report):
     """Asked, spent, released and assumed."""
 

@@ -15,7 +15,7 @@ PUBLIC = {  # by whether the number of rows is
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SketchReport(Report):
     """Asked, spent, released and assumed."""
 
