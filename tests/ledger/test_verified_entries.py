@@ -7,6 +7,7 @@ import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
 from dpols.privacy import GaussianRelease
+from dpols.report.basis import digest_of
 from dpols.verification import verify_file, verify_report
 
 BOUNDS = Bounds(x_norm=1.0, y_abs=1.0)
@@ -88,10 +89,36 @@ def test_a_report_of_rows_does_not_become_one_of_units(report, ledger):
     assert not charged(replace(report, unit="person"), ledger)
 
 
-def test_an_entry_in_the_words_of_another_version_cannot_be_checked(report, ledger):
-    data = replace(report, unit="person", versions=(("dpols", "7.0.0"),)).to_dict()
+def of_another_version(report, ledger):
+    """A report and its entry in the words of another version."""
+    entry = ledger.reserve([report.releases], what="a fit, as version 7 says it")
+    found = replace(report, ledger_entry=entry.identity, versions=(("dpols", "7.0.0"),))
+    ledger.settle(entry, report=found.digest)
+    return found.to_dict()
+
+
+def finding_on_the_charge(data, ledger):
     (finding,) = (each for each in verify_report(data, ledger=ledger) if each.what == "charged to the ledger")
-    assert (finding.holds, finding.about) == (False, "unchecked")
+    return finding.holds, finding.about
+
+
+def test_an_entry_in_the_words_of_another_version_cannot_be_checked(report, ledger):
+    assert finding_on_the_charge(of_another_version(report, ledger), ledger) == (False, "unchecked")
+
+
+@pytest.mark.parametrize("change", [{"unit": "person"}, {"verdict": "approved"}, {"relation": "replace-one"}])
+def test_that_another_version_wrote_a_report_excuses_no_change(change, report, ledger):
+    data = report.to_dict() | {"versions": [["dpols", "7.0.0"]]}
+    assert finding_on_the_charge(data | change, ledger) == (False, "accounting")
+    assert finding_on_the_charge(of_another_version(report, ledger) | change, ledger) == (False, "accounting")
+
+
+@pytest.mark.parametrize("change", [{}, {"verdict": "approved"}, {"ledger_entry": None}, {"ledger_entry": ["1"]}])
+def test_a_report_that_this_version_cannot_read_is_found_by_its_hash(change, report, ledger):
+    entry = ledger.reserve([report.releases], what="a fit")
+    data = report.to_dict() | {"versions": [["dpols", "7.0.0"]], "ledger_entry": entry.identity, "bad_rows": "mend"}
+    ledger.settle(entry, report=digest_of(data))
+    assert finding_on_the_charge(data | change, ledger) == (not change, "accounting")
 
 
 def test_an_entry_of_other_releases_does_not_pay(report, ledger):

@@ -67,7 +67,7 @@ BUGS = (
     Bug(
         "a file that was changed passes for what was written",
         "a report with a ledger",
-        Edit("verification/charges.py", "    if found.report != digest:\n", "    if not found.report:\n"),
+        Edit("verification/charges.py", "    if found.report == digest:\n", "    if found.report:\n"),
     ),
     Bug(
         "a row that decides over others",

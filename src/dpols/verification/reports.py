@@ -14,7 +14,7 @@ from ..privacy import GaussianRelease, Neighbours, epsilon_of
 from ..privacy.certificate import certified_delta
 from ..report import PrivacyReport
 from ..report.basis import digest_of
-from .charges import charged
+from .charges import charged, charged_unread
 from .finding import ROUNDING, Finding, other_version, unreadable
 
 
@@ -26,7 +26,8 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
         if (other := other_version(data)) is None:
             raise
         said = Finding("private as configured", data.get("private") is True, "only as the report says", about="privacy")
-        return Finding("fields of the report", False, unreadable(other), about="unchecked"), said
+        unread = Finding("fields of the report", False, unreadable(other), about="unchecked")
+        return (unread, *(() if ledger is None else (charged_unread(data, digest_of(data), ledger),)), said)
     findings = [_fields(report, data), _row_count(report, data), _unit(report), *_cost(report)]
     if ledger is not None:
         findings.append(charged(report, digest_of(data), ledger))
