@@ -221,6 +221,11 @@ def test_a_method_of_another_version_cannot_be_checked(report):
     assert {finding.about for finding in verify_report(other) if not finding.holds} == {"unchecked"}
 
 
+def test_the_number_of_coefficients_is_that_of_those_listed(report):
+    assert problems(verify_report(report)) == []
+    assert problems(verify_report(report | {"n_features": 3})) == ["fields of the report"]
+
+
 def test_coefficients_of_a_model_are_those_of_its_report(tmp_path):
     path = tmp_path / "model.json"
     fitted().save(path)
@@ -331,7 +336,8 @@ def test_what_a_report_says_of_columns_follows_from_the_feature_map_of_its_model
     assert problems(verify_file(path)) == []
     change(content["report"])
     write_model(path, content)
-    assert problems(verify_file(path)) == ["columns and ranges"]
+    count = ["fields of the report"] if content["report"]["n_features"] != 3 else []
+    assert problems(verify_file(path)) == ["columns and ranges", *count]
 
 
 OUTER = {"age": (0, 100), "pay": (0, 100)}
@@ -383,10 +389,18 @@ def of_counts(table):
     )
 
 
+def without_a_function(table):
+    bounds = Bounds(features={"age": (0, 1)}, target=(0.5, 4))
+    return ols("pay ~ age", table, epsilon=1.0, delta=1e-6, bounds=bounds)
+
+
 @pytest.mark.extras
 @pytest.mark.parametrize(
     ("fit", "change"),
     [
+        (without_a_function, lambda content: content["feature_map"].update(target_name="income")),
+        (of_counts, lambda content: content["feature_map"].update(target_name="early")),
+        (of_labels, lambda content: content["feature_map"].update(target_name="early")),
         (of_counts, lambda content: content.update(exposure_range=[1.0, 4.0])),
         (of_counts, lambda content: content.update(exposure_range=None)),
         (with_a_function, lambda content: content["feature_map"].update(target_transform=[])),
@@ -396,6 +410,9 @@ def of_counts(table):
         (of_labels, lambda content: content.update(family="poisson")),
     ],
     ids=[
+        "another target without a function",
+        "another count",
+        "another outcome",
         "exposure",
         "no exposure",
         "without its function",

@@ -85,6 +85,8 @@ def _outcome(content: dict[str, Any]) -> Finding:
         same = same and _as_range(content.get("exposure_range")) == (stated["exposure"] if exposed else None)
     except (KeyError, TypeError, ValueError):
         raise ModelFileError("the model file lacks a part of what it predicts.") from None
+    if feature_map is not None and feature_map.formula is not None:  # else targets may have a name of their own
+        same = same and report.get("target_name") == feature_map.fitted_name
     fitted = "" if feature_map is None or not feature_map.target_transform else f" of {feature_map.fitted_name}, where"
     same = same and (fitted in str(target) if fitted else " of " not in str(target))
     return Finding("what is predicted", same, "that of the report" if same else "differs from that of the report")

@@ -40,7 +40,7 @@ def verify_report(data: dict[str, Any], *, ledger: BudgetLedger | None = None) -
 
 def _fields(report: PrivacyReport, data: dict[str, Any]) -> Finding:
     """Compare with what the report itself would write, derived fields such as ``private`` and its method included."""
-    written = json.loads(report.to_json()) | _of_the_method(report.method)
+    written = json.loads(report.to_json()) | _of_the_method(report.method) | {"n_features": len(report.coefficients)}
     names = {*written, *data}
     differing = sorted(name for name in names if written.get(name) != data.get(name))
     other = other_version(data)
