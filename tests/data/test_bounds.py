@@ -22,7 +22,7 @@ BAD = {
     "too large": ({"features": [(0, 1e200)], "y_abs": 1.0}, r"features\[0\]=.*1e\+100"),
     "too narrow": ({"features": [(0, 1e-200)], "y_abs": 1.0}, r"features\[0\]=.*1e-100"),
     "larger than a double": ({"features": [(0, 10**400)], "y_abs": 1.0}, r"features\[0\] has a number beyond"),
-    "no pair": ({"features": [3], "y_abs": 1.0}, r"features\[0\]=3 must be a pair"),
+    "no pair": ({"features": [3], "y_abs": 1.0}, "features holds values of type int, and must be a sequence of"),
     "a triple": ({"features": [(0, 1, 2)], "y_abs": 1.0}, r"features\[0\]=.*pair"),
     "words": ({"features": [("low", "high")], "y_abs": 1.0}, r"features\[0\]=.*pair"),
     "complex": ({"features": [(0, 1j)], "y_abs": 1.0}, r"features\[0\]=.*pair"),

@@ -121,6 +121,14 @@ def test_a_missing_column(tmp_path, kind):
     refused(path, "'z'", "'x0'", columns=["x0", "z"])
 
 
+def test_values_in_the_place_of_names_of_columns_are_not_quoted(tmp_path):
+    path, values = WRITERS["csv"](tmp_path, table()), np.arange(771239.5, 771259.5)
+    for columns in (values, values.tolist()):
+        assert "771239" not in refused(path, "columns must be a list of names", columns=columns)
+    assert "id 12" not in refused(path, "no column 'id 0'", "and others", columns=[f"id {i}" for i in range(20)])
+    refused(path, "columns='x0' is one name", columns="x0")
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "parquet folder"])
 @pytest.mark.usefixtures("small_parts")
 def test_a_column_of_strings(tmp_path, kind):

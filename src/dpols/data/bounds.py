@@ -259,7 +259,10 @@ def checked_ranges(features: Any, check: Callable[[str, Any], Any], what: str) -
     if isinstance(features, Mapping):
         return ReadOnly({str(name): check(f"features[{name!r}]", pair) for name, pair in features.items()})
     if isinstance(features, str) or not hasattr(features, "__len__"):
-        raise BoundsError(f"features={features!r} must be a mapping or a sequence of {what}.")
+        raise BoundsError(f"features={quoted(features)} must be a mapping or a sequence of {what}.")
+    single = next((pair for pair in features if isinstance(pair, str | bytes) or np.isscalar(pair)), None)
+    if single is not None:  # a value of a column, perhaps, that was taken for its range
+        raise BoundsError(f"features holds values of type {type(single).__name__}, and must be a sequence of {what}.")
     return tuple(check(f"features[{i}]", pair) for i, pair in enumerate(features))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, quoted
 from .kinds import library_of
 from .partitions import ReadBlocks
 from .source import Block, Kernel, RowSource, Total
@@ -46,13 +46,13 @@ def task_engine(client: Any, spark: Any) -> SumTasks | None:
         raise ParameterError("give client or spark, not both: one engine reads the files.")
     if client is not None:
         if not (library_of(client) == "distributed" and hasattr(client, "scheduler_info")):
-            raise ParameterError(f"client={client!r} must be a distributed.Client.")
+            raise ParameterError(f"client={quoted(client)} must be a distributed.Client.")
         from .dask_source import sum_on_client
 
         return partial(sum_on_client, client)
     if spark is not None:
         if not (library_of(spark) == "pyspark" and hasattr(spark, "range")):
-            raise ParameterError(f"spark={spark!r} must be a pyspark.sql.SparkSession.")
+            raise ParameterError(f"spark={quoted(spark)} must be a pyspark.sql.SparkSession.")
         from .spark_source import sum_on_session
 
         return partial(sum_on_session, spark)

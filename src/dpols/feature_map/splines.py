@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.bounds import Interval, as_float
 from ..data.source import Array
-from ..errors import BoundsError
+from ..errors import BoundsError, quoted
 
 _LARGEST_DEGREE = 5
 
@@ -37,11 +37,11 @@ class Spline:
         try:
             knots = tuple(as_float(knot) for knot in self.knots)
         except (TypeError, ValueError, OverflowError):
-            raise BoundsError(f"knots={self.knots!r} must be a list of finite numbers.") from None
+            raise BoundsError(f"knots={quoted(self.knots)} must be a list of finite numbers.") from None
         if not all(math.isfinite(knot) for knot in knots):
-            raise BoundsError(f"knots={self.knots!r} must be a list of finite numbers.")
+            raise BoundsError(f"knots={quoted(self.knots)} must be a list of finite numbers.")
         if any(not a < b for a, b in itertools.pairwise(knots)):
-            raise BoundsError(f"knots={list(knots)} must rise; give each once, the lowest first.")
+            raise BoundsError(f"knots={quoted(list(knots))} must rise; give each once, the lowest first.")
         if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= _LARGEST_DEGREE:
             raise BoundsError(f"degree={self.degree!r} of a spline must be a whole number from 1 to {_LARGEST_DEGREE}.")
         object.__setattr__(self, "knots", knots)

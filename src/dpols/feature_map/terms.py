@@ -79,7 +79,8 @@ def as_term(given: Any, columns: Mapping[str, Column]) -> Term:
             raise BoundsError(f"a term has column {factor.column!r} of categories or pieces twice; once is enough.")
         merged[key] = replace(factor, power=factor.power + (merged[key].power if key in merged else 0))
     if not merged:
-        raise BoundsError(f"term {quoted(given)} must be a column name or a sequence of column names.")
+        what = quoted(given) if isinstance(given, Sequence) else f"of type {type(given).__name__}"
+        raise BoundsError(f"term {what} must be a column name or a sequence of column names.")
     if max(factor.power for factor in merged.values()) > _LARGEST_POWER:
         raise BoundsError(f"term {quoted(given)} has a power above {_LARGEST_POWER}.")
     return tuple(merged.values())
@@ -186,6 +187,13 @@ def transformed_interval(factor: Factor, column: NumericColumn) -> Interval:
     return interval_of(factor.transform or (), column.interval, factor.column)
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
 def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
     if not isinstance(factor, Factor):
         raise BoundsError(f"a term has a part of type {type(factor).__name__}; give column names.")
@@ -200,9 +208,9 @@ def _checked(factor: Any, columns: Mapping[str, Column]) -> Factor:
     if factor.all_levels is not None:
         raise BoundsError(f"column {factor.column!r} holds numbers; it has no levels.")
     if isinstance(factor.power, bool) or not isinstance(factor.power, int) or factor.power < 1:
-        raise BoundsError(f"power={factor.power!r} of column {factor.column!r} must be a positive whole number.")
-    if not math.isfinite(factor.origin):
-        raise BoundsError(f"origin={factor.origin!r} of column {factor.column!r} must be finite.")
+        raise BoundsError(f"power={quoted(factor.power)} of column {factor.column!r} must be a positive whole number.")
+    if not _is_finite(factor.origin):
+        raise BoundsError(f"origin={quoted(factor.origin)} of column {factor.column!r} must be finite.")
     transform = column.transform if factor.transform is None else as_transform(factor.transform)
     checked = Factor(factor.column, factor.power, as_float(factor.origin), transform=transform)
     if spline_of(checked) is not None and (factor.power != 1 or factor.origin != 0.0):

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
-from ..errors import InferenceWarning, ParameterError
+from ..errors import InferenceWarning, ParameterError, quoted
 from ..families import FamilyName, family_of
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of, whole
 
@@ -106,7 +106,7 @@ class Inference:
     def why_not(self, target: Target = "population") -> tuple[str, ...]:
         """Return why there are no intervals for a target; nothing where there are."""
         if target not in ("population", "data"):
-            raise ParameterError(f'target={target!r} must be "population" or "data".')
+            raise ParameterError(f'target={quoted(target)} must be "population" or "data".')
         return self.reasons or (self.population_reasons if target == "population" else ())
 
     def standard_errors(self, target: Target = "population") -> Array:
@@ -174,7 +174,7 @@ class Inference:
     ) -> PredictionInterval:
         """Return predictions for rows of features, with limits for a new observation or for the mean of such."""
         if of not in ("observation", "mean"):
-            raise ParameterError(f'of={of!r} must be "observation" or "mean".')
+            raise ParameterError(f'of={quoted(of)} must be "observation" or "mean".')
         joined = np.column_stack((rows, np.ones(len(rows)))) if self.intercept else np.asarray(rows)
         mean = joined @ self.estimate
         target = "population" if of == "observation" else target

@@ -80,7 +80,7 @@ class BudgetLedger:
         self._note: str | None = None
         self._same_data = False
         if not isinstance(data, str | None):
-            raise ParameterError(f"data={data!r} must be a text, the name of the data set.")
+            raise ParameterError(f"data={quoted(data)} must be a text, the name of the data set.")
         if (epsilon is None) != (delta is None):
             raise ParameterError("epsilon and delta of a ledger belong together: give both, or neither to open one.")
         if epsilon is not None and delta is not None:
@@ -109,7 +109,7 @@ class BudgetLedger:
         ``same_data`` says that they are about the ledger's data set, although their columns or ranges look otherwise.
         """
         if not isinstance(note, str | None):
-            raise ParameterError(f"note={note!r} must be a text.")
+            raise ParameterError(f"note={quoted(note)} must be a text.")
         made = BudgetLedger(self.path)
         made._note, made._same_data = note, bool(same_data)
         return made
@@ -179,7 +179,7 @@ class BudgetLedger:
     def _charge(self, groups: Iterable[Sequence[Release]], what: str, about: About, *, final: bool) -> Entry:
         fixed: Groups = tuple(tuple(group) for group in groups)
         if not isinstance(what, str):
-            raise ParameterError(f"what={what!r} must be a text that says what is released.")
+            raise ParameterError(f"what={quoted(what)} must be a text that says what is released.")
         charge_under(self.state(), fixed)  # the slow part, remembered, so that others wait for the file but shortly
 
         def content(rows: list[Row]) -> Any:
@@ -197,7 +197,7 @@ class BudgetLedger:
 
     def _end(self, number: int, status: Status, outcome: str, *, sha256: str | None = None, report: str = "") -> Entry:
         if not isinstance(outcome, str):
-            raise ParameterError(f"{outcome!r} must be a text that says how a reservation ended.")
+            raise ParameterError(f"{quoted(outcome)} must be a text that says how a reservation ended.")
         found: list[Entry] = []
 
         def content(rows: list[Row]) -> Any:
@@ -353,4 +353,4 @@ def _pair(black_boxes: Any) -> tuple[float, float]:
         epsilon, delta = black_boxes
         return float(epsilon), float(delta)
     except (TypeError, ValueError):
-        raise ParameterError(f"black_boxes={black_boxes!r} must be a pair (epsilon, delta).") from None
+        raise ParameterError(f"black_boxes={quoted(black_boxes)} must be a pair (epsilon, delta).") from None

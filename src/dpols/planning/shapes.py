@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import ArraySource, Bounds, FileSource, TableSource, open_rows
 from ..data.source import RowSource
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, quoted
 from ..feature_map import FeatureMap
 from ..feature_map.source import mapped_source
 from ..randomness import Bits, standard_normal, streams
@@ -207,7 +207,7 @@ def check_bounds(bounds: Any) -> None:
 def whole(name: str, value: Any, least: int = 1) -> int:
     """Return a whole number that is large enough."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name}={value!r} must be a whole number of at least {least}.")
+        raise ParameterError(f"{name}={quoted(value)} must be a whole number of at least {least}.")
     return int(value)
 
 

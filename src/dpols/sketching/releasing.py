@@ -202,7 +202,7 @@ def _source(table: Any, *, rows_are_public: bool) -> RowSource:
     if hasattr(table, "toarray"):
         raise DataTypeError("a sparse table cannot be sketched; pass table.toarray().")
     if table is None or isinstance(table, str):
-        raise DataTypeError(f"table={table!r} must be an array or a pandas, polars or pyarrow table.")
+        raise DataTypeError(f"table={quoted(table)} must be an array or a pandas, polars or pyarrow table.")
     source = open_rows(watched_rows(table, rows_are_public=rows_are_public), with_target=False)
     if isinstance(getattr(source, "target", None), str):
         raise DataError("a sketch has no target, but the source names one; open it without, and it is sketched too.")

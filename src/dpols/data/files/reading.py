@@ -22,6 +22,8 @@ from .progress import Progress, Watch
 from .summing import number, sum_of, task_blocks, task_columns
 from .task import FileTask, Header, Stamp
 
+_MOST_NAMES = 8  # that an error lists of those that are not there
+
 
 @dataclass(frozen=True)
 class FileSource:
@@ -215,6 +217,7 @@ def read(
     if len(kinds) > 1:
         raise DataError(f"{str(folder)!r} mixes files of the formats {_listed(sorted(kinds))}; read one at a time.")
     kind = kinds.pop()
+    _check_names(columns)
     if target is not None and target in (columns or ()):
         raise DataError(f"target={target!r} is also among the columns; leave it out there.")
     first = _names(FORMATS[kind].header(Stamp.of(files[0], dialect)), _partition(folder, files[0]))
@@ -305,8 +308,16 @@ def _names(header: Header, keys: Mapping[str, str]) -> list[str]:
     return [*(name for name, _ in header), *keys]
 
 
+def _check_names(columns: Any) -> None:
+    """Refuse what are no names, such as the values of a column, without quoting them."""
+    wrong = [] if columns is None else [type(name).__name__ for name in columns if not isinstance(name, str)]
+    if wrong:
+        raise DataError(f"columns must be a list of names, and has something of type {wrong[0]} among them.")
+
+
 def _no_column(path: str, unknown: Sequence[str], names: Sequence[str]) -> DataError:
-    return DataError(f"{path!r} has no column {_listed(unknown)}{columns_in_words(unknown[0], names)}.")
+    some = _listed(unknown[:_MOST_NAMES]) + " and others" * (len(unknown) > _MOST_NAMES)
+    return DataError(f"{path!r} has no column {some}{columns_in_words(unknown[0], names)}.")
 
 
 def columns_in_words(meant: str, names: Sequence[str]) -> str:
