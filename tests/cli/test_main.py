@@ -88,12 +88,14 @@ def test_without_an_extra_a_command_names_it(dpols, monkeypatch, tmp_path, name,
 
 def test_what_nobody_expected_is_one_line_too(dpols, monkeypatch):
     def run(_):
-        raise RuntimeError("two\nlines")
+        raise RuntimeError("two\nlines with a cell of the table")
 
     monkeypatch.setattr(cli, "_run", run)
     done = dpols("fit")
     assert done.code == 1
-    assert done.err.startswith("error: unexpected RuntimeError: two lines.")
+    assert done.err.startswith("error: unexpected RuntimeError; it may be a bug of dpols.")
+    assert done.err.count("\n") == 1
+    assert "a cell" not in done.err
 
 
 def test_warnings_are_one_line_each(dpols, monkeypatch):

@@ -64,4 +64,8 @@ def _message(error: Exception) -> str:
         return f"{where}{error.strerror}."
     if isinstance(error, DpolsError | OSError):
         return str(error)
-    return f"unexpected {type(error).__name__}: {error}. Set DPOLS_DEBUG=1 to see where; it may be a bug of dpols."
+    # The words of other libraries may quote a cell.
+    return (
+        f"unexpected {type(error).__name__}; it may be a bug of dpols. Set DPOLS_DEBUG=1 to see where, and what it "
+        "says, which may quote the table."
+    )
