@@ -239,3 +239,13 @@ def test_weights_in_a_column_of_a_spark_table_give_the_result_of_the_same_rows_i
     assert chosen.fit(rows, "y", sample_weight="b").coef_.tobytes() == expected
     with pytest.raises(DataError, match="sample_weight must be the name of a column"):
         chosen.fit(rows, "y", sample_weight=np.ones(N_ROWS))
+
+
+def test_times_are_units_like_other_ids(spark):
+    frame = table().astype(float)[["a", "d", "y"]].assign(born=np.arange(N_ROWS) // 3)
+    bounds = Bounds(features={"a": (-1.0, 1.0), "d": (-2.0, 0.5)}, target=(-1.0, 3.0))
+    chosen = PrivateLinearRegression(2.0, 1e-6, bounds, unit="born", max_rows_per_unit=2, random_state=3)
+    rows = spark.createDataFrame(frame).repartition(3)
+    times = rows.withColumn("born", rows["born"].cast("timestamp"))
+    report = chosen.fit(times, "y").privacy_report_
+    assert (report.n_rows, report.rows_per_unit) == (N_ROWS, 2)

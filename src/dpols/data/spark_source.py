@@ -70,16 +70,25 @@ def made_spark_source(
 ) -> SparkSource:
     """Return what ``make`` makes of the raw columns of a Spark DataFrame; those in ``text`` need not hold numbers."""
     import pyarrow
-    from pyspark.sql.pandas.types import to_arrow_schema
 
     feature_names(table.columns, None)
     query, _ = _selected(table, raw, [name for name in _numeric(table) if name not in text])
-    make(_named(pyarrow.RecordBatch.from_pylist([], to_arrow_schema(query.schema)), raw))  # refuses wrong columns
+    make(_named(pyarrow.RecordBatch.from_pylist([], _arrow_schema(query)), raw))  # refuses wrong columns
     with unquoted(_reason):
         n_rows = table.count()
     if n_rows < 1:
         raise DataError("the table has no rows (0 sample(s)); at least one is required.")
     return SparkSource(query, partial(_made_blocks, tuple(raw), make), n_rows, len(columns), tuple(columns))
+
+
+def _arrow_schema(query: Any) -> Any:
+    """Return the columns of a query with their types of Arrow."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    try:
+        return to_arrow_schema(query.schema)
+    except AssertionError:  # newer versions ask for a zone where there are times, which here have no rows
+        return to_arrow_schema(query.schema, timezone="UTC")
 
 
 def _numeric(table: Any) -> list[str]:
