@@ -115,6 +115,13 @@ def test_tidy_and_glance_have_the_words_of_broom(model):
     assert glance.loc[0, "adj_r_squared"] == model.rsquared_adj
     assert glance.loc[0, "sigma"] ** 2 == pytest.approx(model.scale)
     assert (glance.loc[0, "epsilon"], glance.loc[0, "df"]) == (3.0, 2.0)
+    assert glance["private"].tolist() == [False]  # seeded
+    assert tidy.attrs["warning"].startswith("NOT PRIVATE: random_state was given")
+    X, y = table(5000)
+    model = PrivateLinearRegression(epsilon=3.0, delta=1e-6, bounds=BOUNDS, inference=True)
+    model.fit(pandas.DataFrame(X, columns=list(BOUNDS.features)), y)
+    assert model.glance()["private"].tolist() == [True]
+    assert model.tidy().attrs == model.summary().to_frame().attrs == {}
 
 
 def test_a_smaller_model_is_compared_by_the_names_that_it_has(model):

@@ -200,7 +200,8 @@ class Inferring:
     def tidy(self, alpha: float = 0.05, *, target: Target = "population", exponentiate: bool = False) -> Any:
         """Return a pandas data frame with a row for each coefficient, in the words of R's broom.
 
-        ``exponentiate`` gives exp of the estimates and of their limits: odds ratios or rate ratios.
+        ``exponentiate`` gives exp of the estimates and of their limits: odds ratios or rate ratios. That a fit is not
+        private is said in the frame's ``attrs``, as by ``summary().to_frame()``.
         """
         rows = coefficient_rows(self._asked_for(), alpha, target)
         frame = frame_of([row.numbers for row in rows], range(len(rows)), _TIDY)
@@ -208,10 +209,15 @@ class Inferring:
             for name in ("estimate", "conf_low", "conf_high"):
                 frame[name] = np.exp(frame[name].astype(float))
         frame.insert(0, "term", [row.name for row in rows])
+        if self.privacy_report_.alarm:
+            frame.attrs["warning"] = self.privacy_report_.alarm
         return frame
 
     def glance(self) -> Any:
-        """Return a pandas data frame of one row on the fit as a whole, in the words of R's broom."""
+        """Return a pandas data frame of one row on the fit as a whole, in the words of R's broom.
+
+        Its last columns are the budget and whether the fit is private.
+        """
         overall, budget = self._overall(), self.privacy_report_.asked
         linear = self._asked_for().family == "gaussian"
         quality = (
@@ -229,7 +235,9 @@ class Inferring:
             "epsilon": budget.epsilon,
             "delta": budget.delta,
         }
-        return frame_of([list(found.values())], [0], list(found))
+        frame = frame_of([list(found.values())], [0], list(found))
+        frame["private"] = self.privacy_report_.private
+        return frame
 
     def plot_coefficients(
         self, alpha: float = 0.05, *, names: Any = None, target: Target = "population", ax: Any = None
