@@ -686,6 +686,7 @@ def test_the_command_says_ok_or_what_differs(dpols):
     pytest.importorskip("typer")
     fitted().save("model.json")
     assert dpols("verify", "model.json").out.splitlines()[-1].startswith("OK")
+    assert "what a unit is" in " ".join(dpols("verify", "model.json").out.split())
     good = dpols("verify", "model.json", "--json")
     assert (good.code, json.loads(good.out)["ok"]) == (0, True)
     report = json.loads(Path("model.json").read_text())["content"]["report"]

@@ -26,8 +26,8 @@ _VERDICTS = {
 }
 _OK = "OK: everything that can be computed anew agrees, and the fit is private as configured."
 _TAKEN_FROM_THE_REPORT = (
-    "Coefficients, verdict, bounds and descriptions are as the report states them; only the ledger of the fit shows "
-    "whether they were changed (--ledger)."
+    "Coefficients, verdict, bounds, what a unit is, and descriptions are as the report states them; only the ledger of "
+    "the fit shows whether they were changed (--ledger)."
 )
 
 
