@@ -11,6 +11,7 @@ from dpols import Bounds, BudgetLedger, FeatureMap, NumericColumn, PrivateGridSe
 from dpols.errors import BoundsError, BudgetExceeded, DataError, DpolsError, NotPrivateWarning, ParameterError
 from dpols.privacy import GaussianRelease, delta_of, epsilon_of
 from dpols.private_search.scores import Measure, in_scoring_part, scores_of
+from dpols.verification import verify_file
 
 BOUNDS = Bounds(features=[(-1, 1)] * 2, target=(-1, 1))
 RNG = np.random.default_rng(11)
@@ -119,6 +120,22 @@ def test_a_report_is_shown_in_words():
     assert hidden.startswith("NOT PRIVATE: random_state was given")
     assert "Rows           their number is not public" in hidden
     assert str(len(X)) not in hidden
+
+
+def test_the_report_of_the_chosen_fit_says_what_the_choice_cost(tmp_path):
+    chosen = search(neighbours="replace-one").fit(X, Y).best_estimator_
+    report = chosen.privacy_report_
+    assert report.asked.epsilon < 1.0
+    said = "the search did: (epsilon=1, delta=1e-06), replace-one neighbours"
+    for text in (report.to_text(), report.to_html(), report.to_markdown(), chosen.summary().as_text()):
+        assert said in " ".join(text.split())
+    chosen.save(tmp_path / "model.json")
+    (tmp_path / "report.html").write_text(report.to_html(), encoding="utf-8")
+    for name in ("model.json", "report.html"):
+        assert all(finding.holds for finding in verify_file(tmp_path / name))
+    assert PrivateLinearRegression.load(tmp_path / "model.json").privacy_report_ == report
+    assert search({"fit_intercept": [True]}).fit(X, Y).best_estimator_.privacy_report_.chosen is None
+    assert chosen.set_params(neighbours="zero-out").fit(X, Y).privacy_report_.chosen is None
 
 
 def test_the_better_candidate_is_chosen_and_predicts():

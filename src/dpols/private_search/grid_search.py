@@ -40,7 +40,7 @@ from ..randomness import Witness, streams
 from ..report.alarm import not_private_in_short
 from .candidates import Part, calibrated, fit_as_planned, made, request_of
 from .scores import Measure, check_rows, in_scoring_part, scores_of, sources_of
-from .search import Search, results_of
+from .search import Search, chosen_by, results_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -173,9 +173,10 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.best_index_ = int(np.argmin(noisy[: len(search.grid)]))
         self.best_estimator_ = search.candidates[self.best_index_]
         self.best_params_ = search.grid[self.best_index_]
+        its = replace(self.best_estimator_.privacy_report_, chosen=chosen_by(report, len(search.grid)))
         if report.bounds_origin == "data":  # of any candidate, as the choice among them then tells of the data
-            its = self.best_estimator_.privacy_report_
-            self.best_estimator_.privacy_report_ = replace(its, bounds_origin="data")
+            its = replace(its, bounds_origin="data")
+        self.best_estimator_.privacy_report_ = its
         self.n_features_in_, self.search_report_ = self.best_estimator_.n_features_in_, report
         self.ledger_entry_: Entry | None = hold.entry
         return self

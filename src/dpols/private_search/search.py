@@ -122,6 +122,16 @@ class Search:
         )
 
 
+def chosen_by(report: SearchReport, count: int) -> str | None:
+    """Say in the report of a fit that a search chose it, which costs more than the fit alone; None of a single one."""
+    if count == 1:
+        return None
+    return (
+        f"CAUTION: a search chose this fit among {count}, and the choice tells of the rows, too. This report is of the "
+        f"fit alone. To show its results costs what the search did: {report.asked}, {report.relation} neighbours."
+    )
+
+
 def results_of(search: Search, noisy: Array, stddev: float, scoring_share: float) -> list[dict[str, Any]]:
     """Return for each candidate its parameters, its released score and the score's noise."""
     scale, scores = search.measure.unit, noisy[: len(search.grid)]

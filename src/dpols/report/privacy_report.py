@@ -68,6 +68,7 @@ class PrivacyReport(Report):
     residual_sizes: tuple[SizeBin, ...] = ()  # from counts that intervals need in any case
     calibration: tuple[CalibrationBin, ...] = ()  # where it was paid for
     constraints: tuple[str, ...] = ()  # within which the coefficients are kept
+    chosen: str | None = None  # by which search the fit was chosen among others, and what that cost
     ledger_entry: str | None = None  # number and hash of the row that the fit was charged as; None without a ledger
 
     @property
@@ -154,8 +155,8 @@ class PrivacyReport(Report):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Where the guarantee holds and yet promises little: a large epsilon or delta."""
-        return cautions_on(self.asked, self.n_rows)
+        """What the guarantee leaves out: the choice among fits. Where it promises little: a large epsilon or delta."""
+        return (*(() if self.chosen is None else (self.chosen,)), *cautions_on(self.asked, self.n_rows))
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:

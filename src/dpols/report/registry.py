@@ -128,7 +128,7 @@ def _variant(report: Any) -> dict[str, Any]:
 
 def _loss(report: Any, total: Total | None) -> dict[str, Any]:
     epsilon, delta = (report.asked.epsilon, report.asked.delta) if total is None else (total.epsilon, total.delta)
-    words = f"This fit: {report.asked_in_words}."
+    words = " ".join(filter(None, (report.chosen, f"This fit: {report.asked_in_words}.")))
     if total is not None:
         words = f"For all {total.charges} charges of the ledger together, however they were chosen. {words}"
     return {

@@ -12,7 +12,7 @@ from .output_file import check_replaceable
 from .placed_file import write_whole
 
 FORMAT = "dpols-model"
-VERSION = 10
+VERSION = 11
 _NO_CHECKSUM = "0" * 64
 
 
