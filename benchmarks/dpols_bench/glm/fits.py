@@ -122,9 +122,9 @@ def _best(name: str, number: int) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of steps that are too many for a tolerance
         model = (
-            LogisticRegression(C=1e6, max_iter=3000)
+            LogisticRegression(C=1e6, solver="newton-cholesky", tol=1e-8)
             if table(name).family == "binomial"
-            else PoissonRegressor(alpha=1e-8, max_iter=3000)
+            else PoissonRegressor(alpha=1e-8, solver="newton-cholesky", tol=1e-8)
         ).fit(train.scaled_features(), train.target)
     return train.in_units(np.append(np.ravel(model.coef_), np.ravel(model.intercept_)))
 
