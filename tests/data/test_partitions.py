@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpols.data.partitions import BLOCK_ROWS, sum_partition
+from dpols.data.partitions import BLOCK_ROWS, no_rows, sum_partition
 from dpols.errors import DataError
 
 
@@ -40,11 +40,11 @@ def test_every_row_of_a_partition_counts_once(lengths):
     def read(parts):
         return [(features, features[:, 0]) for (features,) in parts]
 
-    total = sum_partition(read, 1, counted, (n_rows,), blocks_of(lengths))
+    total = sum_partition(read, no_rows(1), counted, (n_rows,), blocks_of(lengths))
     assert total.n_rows == n_rows
     assert total.values[0].tolist() == [1] * n_rows
 
 
 def test_rows_and_targets_that_differ_in_number_are_refused():
     with pytest.raises(DataError, match="differ in their number of rows"):
-        sum_partition(lambda: [(np.zeros((3, 1)), np.zeros(2))], 1, counted, (3,))
+        sum_partition(lambda: [(np.zeros((3, 1)), np.zeros(2))], no_rows(1), counted, (3,))

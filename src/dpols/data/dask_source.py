@@ -4,7 +4,7 @@ A task returns a value and changes nothing, so a task that is retried, or lost w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,21 @@ from .columns import feature_names, require_numeric
 from .kinds import library_of, unquoted
 from .memory import pandas_numbers
 from .missing import floats, unmasked
-from .partitions import BLOCK_ROWS, ReadBlocks, count_only, require_same_length, sum_partition
+from .partitions import (
+    BLOCK_ROWS,
+    ReadBlocks,
+    count_only,
+    kept_blocks,
+    kept_partition,
+    kept_total,
+    may_be_kept,
+    no_rows,
+    require_same_length,
+    sum_partition,
+)
+from .row_map import RowMap
 from .source import Array, Block, Kernel, Total, add_up
+from .threads import worker_count
 from .weights import refuse_name
 
 _ADDED_AT_ONCE = 32
@@ -24,23 +37,49 @@ _ADDED_AT_ONCE = 32
 
 @dataclass(frozen=True, repr=False)
 class DaskSource:
-    """Rows in partitions, each of one or more pieces, delayed or not, of which ``read`` makes blocks."""
+    """Rows in partitions, each of one or more pieces, delayed or not, of which ``read`` makes blocks.
+
+    Without a client, Dask computes in its usual place.
+    """
 
     partitions: Sequence[tuple[Any, ...]]
     read: ReadBlocks
     n_rows: int
     n_features: int
     columns: tuple[str, ...] | None = None
+    client: Any = None
+    beside: bool = False  # whether rounded rows have something beside their targets
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        return _total(self.partitions, self.read, self.n_features, kernel, args)
+        empty = no_rows(self.n_features, beside=self.beside)
+        # One callable, since Dask would look for its own kind of objects in each argument.
+        return _sum(partial(sum_partition, self.read, empty, kernel, args), self.partitions, self.client)
+
+    def kept(self, row_map: RowMap) -> tuple["DaskSource", Total] | None:
+        """Let workers keep all rows, bounded and rounded; where one is lost, Dask makes them anew."""
+        if not may_be_kept(row_map, self.n_rows, _cores(self.client)):
+            return None
+        dask = _dask()
+        keep = dask.delayed(partial(kept_partition, self.read, row_map), pure=False)
+        pieces = [keep(*each) for each in self.partitions]
+        with unquoted(_reason):
+            found = dask.persist(*pieces) if self.client is None else self.client.persist(pieces)
+        partitions = [(piece,) for piece in found]
+        source = replace(
+            self,
+            partitions=partitions,
+            read=kept_blocks,
+            n_features=row_map.n_coordinates,
+            beside=row_map.beside is not None,
+        )
+        return source, _sum(kept_total, partitions, self.client)
 
 
-def sum_on_client(
-    client: Any, tasks: Sequence[Any], read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]
-) -> Total:
-    """Sum a kernel over the blocks that ``read`` makes of each task, on the workers of a distributed client."""
-    return _total([(task,) for task in tasks], read, n_features, kernel, args, client)
+def source_of_tasks(
+    client: Any, tasks: Sequence[Any], read: ReadBlocks, n_rows: int, columns: Sequence[str]
+) -> DaskSource:
+    """Return rows of which ``read`` makes blocks, task by task, on the workers of a distributed client."""
+    return DaskSource([(task,) for task in tasks], read, n_rows, len(columns), tuple(columns), client)
 
 
 def dask_source(table: Any, target: Any, weights: Any = None) -> DaskSource:
@@ -116,8 +155,8 @@ def _array_source(table: Any, target: Any, weights: Any) -> DaskSource:
                 raise DataError(f"{name} must have one value for each row of X, and their numbers differ.")
             vector = vector.rechunk((lengths,))
         pieces = _paired(pieces, vector.to_delayed(), name)
-    n_rows = sum(lengths) if known else _total(pieces, _array_blocks, n_features, count_only, ()).n_rows
-    return DaskSource(pieces, _array_blocks, int(n_rows), int(n_features))
+    source = DaskSource(pieces, _array_blocks, 0, int(n_features))
+    return replace(source, n_rows=int(sum(lengths) if known else source.total(count_only).n_rows))
 
 
 def _vector(target: Any, name: str) -> Any:
@@ -141,25 +180,30 @@ def _paired(pieces: Sequence[tuple[Any, ...]], targets: Sequence[Any], name: str
     return [(*piece, target) for piece, target in zip(pieces, targets, strict=True)]
 
 
-def _total(
-    partitions: Sequence[tuple[Any, ...]],
-    read: ReadBlocks,
-    n_features: int,
-    kernel: Kernel,
-    args: tuple[Any, ...],
-    client: Any = None,
-) -> Total:
+def _sum(total_of: Callable[..., Total], partitions: Sequence[tuple[Any, ...]], client: Any) -> Total:
     """Sum on the client, or where Dask would compute: on the current client, or else on threads."""
     dask = _dask()
-    # One callable, since Dask would look for its own kind of objects in each argument.
-    work = dask.delayed(partial(sum_partition, read, n_features, kernel, args), pure=False)
-    add = dask.delayed(add_up, pure=False)
+    work, add = (dask.delayed(each, pure=False) for each in (total_of, add_up))
     sums = [work(*pieces) for pieces in partitions]
     while len(sums) > 1:
         sums = [add(sums[i : i + _ADDED_AT_ONCE]) for i in range(0, len(sums), _ADDED_AT_ONCE)]
     with unquoted(_reason):
         (total,) = dask.compute(sums[0], scheduler=client)
     return Total(*total)
+
+
+def _cores(client: Any) -> int:
+    """Return how many cores share the memory in which partitions would be kept; zero where that is far from them."""
+    from dask import threaded
+    from dask.base import get_scheduler
+    from dask.local import get_sync
+
+    get: Any = get_scheduler  # has no types
+    found = get(scheduler=client)
+    if found in (None, threaded.get, get_sync):
+        return worker_count()
+    threads = getattr(getattr(found, "__self__", None), "nthreads", None)  # of a distributed client
+    return sum(threads().values()) if callable(threads) else 0
 
 
 def _reason(error: Exception) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 from ..errors import ParameterError, quoted
 from .kinds import library_of
 from .partitions import ReadBlocks
-from .source import Block, Kernel, RowSource, Total
+from .source import Block, RowsOfWorkers, RowSource
 
 ENGINES = ("dask", "pyspark")
-SumTasks = Callable[[Sequence[Any], ReadBlocks, int, Kernel, tuple[Any, ...]], Total]
+TaskEngine = Callable[[Sequence[Any], ReadBlocks, int, Sequence[str]], RowsOfWorkers]
 
 
 def engine_source(table: Any, target: Any, weights: Any = None) -> RowSource:
@@ -40,20 +40,20 @@ def made_engine_source(
     return made_spark_source(table, raw, text, columns, make)
 
 
-def task_engine(client: Any, spark: Any) -> SumTasks | None:
-    """Return how to sum over tasks on a distributed client or a Spark session; None where neither is given."""
+def task_engine(client: Any, spark: Any) -> TaskEngine | None:
+    """Return what makes a source of tasks on a distributed client or a Spark session; None where neither is given."""
     if client is not None and spark is not None:
         raise ParameterError("give client or spark, not both: one engine reads the files.")
     if client is not None:
         if not (library_of(client) == "distributed" and hasattr(client, "scheduler_info")):
             raise ParameterError(f"client={quoted(client)} must be a distributed.Client.")
-        from .dask_source import sum_on_client
+        from . import dask_source
 
-        return partial(sum_on_client, client)
+        return partial(dask_source.source_of_tasks, client)
     if spark is not None:
         if not (library_of(spark) == "pyspark" and hasattr(spark, "range")):
             raise ParameterError(f"spark={quoted(spark)} must be a pyspark.sql.SparkSession.")
-        from .spark_source import sum_on_session
+        from . import spark_source
 
-        return partial(sum_on_session, spark)
+        return partial(spark_source.source_of_tasks, spark)
     return None

@@ -1,4 +1,4 @@
-"""Whole-numbered rows of one task in little memory, to be read again in blocks.
+"""Whole-numbered rows of one task or partition in little memory, to be read again in blocks.
 
 Numbers below 2^19, as they are where a row has more than a few coordinates, take two and a half bytes; others four.
 """
@@ -7,12 +7,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .rounding import is_by_column, largest_cell
+from .row_map import RowMap
 from .scratch import scratch
 from .source import Array, Block
 
-BELOW = 1 << 19
+_BELOW = 1 << 19
 _ROWS = 8192  # of a block
 _LOW = 16.0  # what the lower four bits count to
+
+
+def are_small(row_map: RowMap) -> bool:
+    """Return whether it is public that all numbers of rows are below 2^19."""
+    return is_by_column(row_map) and largest_cell(row_map) < _BELOW
+
+
+def row_bytes(row_map: RowMap) -> float:
+    """Return what a row takes, with its target and with what stands beside that."""
+    return (2.5 if are_small(row_map) else 4.0) * row_map.n_coordinates + (4.0 if row_map.beside is None else 16.0)
 
 
 class PackedRows:
@@ -21,11 +33,6 @@ class PackedRows:
     def __init__(self, *, small: bool) -> None:
         self.small = small
         self._blocks: list[tuple[tuple[Array, ...], Array]] = []
-
-    @staticmethod
-    def row_bytes(width: int, *, small: bool, beside: bool) -> float:
-        """Return what a row takes, with its target and with what stands beside that."""
-        return (2.5 if small else 4.0) * width + (16.0 if beside else 4.0)
 
     def add(self, rows: Array, target: Array) -> None:
         """Copy the next rows."""

@@ -6,11 +6,14 @@ in every run, however the tasks were scheduled, lost or repeated; sums in whole 
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import DataError
+from .bounding import rounded_block
+from .packed_rows import PackedRows, are_small, row_bytes
+from .row_map import RowMap
 from .scratch import shared_scratch
 from .source import Array, Block, Kernel, Total, add_up
 from .threads import one_blas_thread
@@ -18,18 +21,53 @@ from .threads import one_blas_thread
 ReadBlocks = Callable[..., Iterable[Block]]
 
 BLOCK_ROWS = 16384
+_MOST_BYTES = 1 << 28  # of rows that workers keep, for each core
 
 
-def sum_partition(read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...], *partition: Any) -> Total:
-    """Return the sum of a kernel over the blocks that ``read`` makes of one partition, which may have no rows."""
+class KeptPartition(NamedTuple):
+    """The rows of a partition, bounded and rounded, as a worker keeps them between passes."""
+
+    rows: PackedRows
+    bad_rows: int
+    n_rows: int
+
+
+def may_be_kept(row_map: RowMap, n_rows: int, n_cores: int) -> bool:
+    """Return whether rows are few enough for workers with so many cores to keep them."""
+    return n_rows * row_bytes(row_map) <= n_cores * _MOST_BYTES
+
+
+def kept_partition(read: ReadBlocks, row_map: RowMap, *partition: Any) -> KeptPartition:
+    """Return the rows of the blocks that ``read`` makes of one partition, to be kept."""
+    rows, bad_rows, n_rows = PackedRows(small=are_small(row_map)), 0, 0
     with one_blas_thread(), shared_scratch():
-        blocks = chain([no_rows(n_features)], _split(read(*partition)))
+        for features, target in _split(read(*partition)):
+            block, bad = rounded_block(features, target, row_map)
+            rows.add(*block)
+            bad_rows, n_rows = bad_rows + bad, n_rows + len(target)
+    return KeptPartition(rows, bad_rows, n_rows)
+
+
+def kept_blocks(kept: KeptPartition) -> Iterator[Block]:
+    """Yield the rounded rows and targets of a partition."""
+    yield from kept.rows.blocks()
+
+
+def kept_total(kept: KeptPartition) -> Total:
+    """Return the number of bad rows, as a sum that all passes but the first leave at zero, and the number of rows."""
+    return Total((np.array(kept.bad_rows),), kept.n_rows)
+
+
+def sum_partition(read: ReadBlocks, empty: Block, kernel: Kernel, args: tuple[Any, ...], *partition: Any) -> Total:
+    """Return the sum of a kernel over the blocks that ``read`` makes of one partition, or else over an empty one."""
+    with one_blas_thread(), shared_scratch():
+        blocks = chain([empty], _split(read(*partition)))
         return add_up((kernel(features, target, *args), len(target)) for features, target in blocks)
 
 
-def no_rows(n_features: int) -> Block:
-    """Return a block without rows, of which a kernel makes zeros of the right shape."""
-    return np.empty((0, n_features)), np.empty(0)
+def no_rows(n_features: int, *, beside: bool = False) -> Block:
+    """Return a block without rows, of which a kernel makes zeros; of rounded rows its shape says what is beside."""
+    return np.empty((0, n_features)), np.empty((0, 2) if beside else 0)
 
 
 def count_only(_features: Array, _target: Array) -> tuple[Array, ...]:

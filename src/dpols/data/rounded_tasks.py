@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .bounding import rounded_block
-from .packed_rows import BELOW, PackedRows
-from .rounding import is_by_column, largest_cell, rounded_columns
+from .packed_rows import PackedRows, are_small, row_bytes
+from .rounding import is_by_column, rounded_columns
 from .row_map import RowMap
 from .row_numbers import RowsOfTasks, kept_bytes
 from .source import Block, Columns, Kernel, RowSource, Total
@@ -44,9 +44,8 @@ class RoundedTasks:
         self._bad = [0] * len(self.tasks)
         self._outside: list[set[int] | None] = [None] * len(self.tasks)  # columns not within their bounds, once known
         self._kept: list[PackedRows | None] = [None] * len(self.tasks)
-        self._small = self._by_column and largest_cell(row_map) < BELOW
-        each = PackedRows.row_bytes(self.n_features, small=self._small, beside=row_map.beside is not None)
-        rows_to_keep = (_MOST_BYTES - kept_bytes(self.n_rows)) / each
+        self._small = are_small(row_map)
+        rows_to_keep = (_MOST_BYTES - kept_bytes(self.n_rows)) / row_bytes(row_map)
         self._n_kept = int(np.searchsorted(np.cumsum([task.n_rows for task in self.tasks]), rows_to_keep, "right"))
 
     def total(self, kernel: Kernel, *args: Any) -> Total:

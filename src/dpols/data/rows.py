@@ -19,8 +19,8 @@ from .fixed_point import FixedPointSpan
 from .memory import ArraySource, TableSource
 from .rounded_tasks import ReadableTasks, RoundedTasks
 from .row_map import Beside, RowMap
-from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, RowsOfTasks, TaskNumbers, numbered
-from .source import Array, LocalSource, RowsOfUnits, RowSource, Total, add_up
+from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, TaskNumbers, numbered
+from .source import Array, LocalSource, RowsOfUnits, RowsOfWorkers, RowSource, Total, add_up
 from .spans_at_hand import NumberedSpans, SpansAtHand
 from .threads import even_blocks, map_blocks
 from .units import UnitSource, first_of_units
@@ -61,7 +61,7 @@ class BoundedRows:
     @property
     def at_hand(self) -> bool:
         """Whether all rows lie in memory, bounded and rounded."""
-        return self.is_rounded and not isinstance(self.source, RowsOfTasks)
+        return self.is_rounded and isinstance(self.source, RowsInMemory)
 
     @cached_property
     def is_local(self) -> bool:
@@ -104,10 +104,13 @@ class BoundedRows:
     def bounded_once(self) -> "BoundedRows":
         """Return the same rows, in memory and bounded for all passes; as they are where they do not qualify.
 
-        Those of exact arithmetic are rounded, too, and of small tables spans are at hand.
+        Those of exact arithmetic are rounded, too, and of small tables spans are at hand. Where workers sum the rows,
+        their memory is meant.
         """
-        if self.spans is not None or self.is_rounded or not self.is_local:
+        if self.spans is not None or self.is_rounded:
             return self
+        if not self.is_local:
+            return self._kept_by_workers()
         if self.arithmetic == "exact":
             return self._rounded_once()._with_spans()
         in_memory = type(self.source) in (ArraySource, TableSource, UnitSource)
@@ -152,6 +155,16 @@ class BoundedRows:
             place += len(rows)
         source = ArraySource(whole, target)
         return replace(self, source=source if units is None else first_of_units(source, units), is_rounded=True)
+
+    def _kept_by_workers(self) -> "BoundedRows":
+        """Return the same rows, which workers keep bounded and rounded where these are few enough."""
+        if self.arithmetic == "float" or not isinstance(self.source, RowsOfWorkers):
+            return self
+        kept = self.source.kept(self.row_map)
+        if kept is None:
+            return self
+        self._checked(kept[1])
+        return replace(self, source=kept[0], is_rounded=True)
 
     def _rounded_as_read(self) -> "BoundedRows":
         """Return the same rows, of which as many are kept, bounded and rounded, as memory is allowed for."""

@@ -59,6 +59,17 @@ class LocalSource(RowSource, Protocol):
 
 
 @runtime_checkable
+class RowsOfWorkers(RowSource, Protocol):
+    """A source whose rows are summed by workers, which may keep them between passes."""
+
+    def kept(self, row_map: Any) -> "tuple[RowSource, Total] | None":
+        """Let workers keep all rows, bounded and rounded; None where they are too many, or lie elsewhere.
+
+        Returned are a source of rounded rows, and the number of bad ones among all.
+        """
+
+
+@runtime_checkable
 class RowsOfUnits(RowSource, Protocol):
     """A source of rows that belong to someone, of which some may not be used."""
 

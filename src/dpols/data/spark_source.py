@@ -5,24 +5,31 @@ Sums come back as the result of a query and never through an accumulator, which 
 
 import pickle
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from ..errors import DataError
 from .arrow import split_batch
 from .columns import feature_names, require_name, require_numeric
 from .kinds import unquoted
-from .partitions import ReadBlocks, no_rows, sum_partition
+from .partitions import KeptPartition, ReadBlocks, kept_blocks, kept_partition, may_be_kept, no_rows, sum_partition
+from .row_map import RowMap
 from .source import Block, Kernel, Total, add_up
 from .weights import require_column
 
 _SCHEMA = "part long, total binary"
+_KEPT_SCHEMA = "bad_rows long, n_rows long, kept binary"
 _ADDED_AT_ONCE = 32
 # Ten thousand partitions of this size are below Spark's default limit of 1 GiB for the results of a query.
 _SMALL_TOTAL = 1 << 16
+_MOST_CORES = 4  # that keep rows, so that those of one partition can be sent to Python at once
 # What Spark calls it when a process is gone, not a row at fault.
 _LOST = ("ExecutorLostFailure", "Python worker exited unexpectedly", "OutOfMemoryError", "FetchFailed")
 
@@ -36,17 +43,38 @@ class SparkSource:
     n_rows: int
     n_features: int
     columns: tuple[str, ...]
+    beside: bool = False  # whether rounded rows have something beside their targets
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        return _total(self.query, self.read, self.n_features, kernel, args)
+        return _total(self.query, self.read, no_rows(self.n_features, beside=self.beside), kernel, args)
+
+    def kept(self, row_map: RowMap) -> tuple["SparkSource", Total] | None:
+        """Let Spark keep all rows, bounded and rounded; those that it has lost or given up it makes anew."""
+        from pyspark import StorageLevel
+
+        if not may_be_kept(row_map, self.n_rows, min(_cores(self.query.sparkSession), _MOST_CORES)):
+            return None
+        query = self.query.mapInArrow(partial(_keep_batches, self.read, row_map), _KEPT_SCHEMA)
+        query = query.persist(StorageLevel.MEMORY_ONLY)
+        source = replace(
+            self,
+            query=query,
+            read=_kept_batches,
+            n_features=row_map.n_coordinates,
+            beside=row_map.beside is not None,
+        )
+        weakref.finalize(source, _forget, query)
+        with unquoted(_reason):
+            ((bad_rows, n_rows),) = query.selectExpr("sum(bad_rows)", "sum(n_rows)").collect()
+        return source, Total((np.array(bad_rows or 0),), n_rows or 0)
 
 
-def sum_on_session(
-    session: Any, tasks: Sequence[Any], read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]
-) -> Total:
-    """Sum a kernel over the blocks that ``read`` makes of each task, on the workers of a Spark session."""
+def source_of_tasks(
+    session: Any, tasks: Sequence[Any], read: ReadBlocks, n_rows: int, columns: Sequence[str]
+) -> SparkSource:
+    """Return rows of which ``read`` makes blocks, task by task, on the workers of a Spark session."""
     numbers = session.range(0, len(tasks), 1, len(tasks))  # a partition for each
-    return _total(numbers, partial(_task_blocks, tuple(tasks), read), n_features, kernel, args)
+    return SparkSource(numbers, partial(_task_blocks, tuple(tasks), read), n_rows, len(columns), tuple(columns))
 
 
 def spark_source(table: Any, target: Any, weights: Any = None) -> SparkSource:
@@ -108,9 +136,9 @@ def _selected(table: Any, names: Sequence[str], as_doubles: Sequence[str]) -> tu
     return table.select(*(c.alias(name) for c, name in zip(cast, plain, strict=True))), plain
 
 
-def _total(query: Any, read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...]) -> Total:
-    sums = query.mapInArrow(partial(_sum_batches, read, n_features, kernel, args), _SCHEMA)
-    zeros = kernel(*no_rows(n_features), *args)
+def _total(query: Any, read: ReadBlocks, empty: Block, kernel: Kernel, args: tuple[Any, ...]) -> Total:
+    sums = query.mapInArrow(partial(_sum_batches, read, empty, kernel, args), _SCHEMA)
+    zeros = kernel(*empty, *args)
     if sum(getattr(value, "nbytes", 0) for value in zeros) > _SMALL_TOTAL:
         # Neighbours are added on the workers first: all of them at once might not fit into the driver.
         groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
@@ -148,13 +176,45 @@ def _condition(error: Exception) -> str:
 
 
 def _sum_batches(
-    read: ReadBlocks, n_features: int, kernel: Kernel, args: tuple[Any, ...], batches: Iterator[Any]
+    read: ReadBlocks, empty: Block, kernel: Kernel, args: tuple[Any, ...], batches: Iterator[Any]
 ) -> Iterator[Any]:
     """Sum one partition on a worker."""
     from pyspark import TaskContext
 
     task: Any = TaskContext.get()
-    yield _record(task.partitionId(), sum_partition(read, n_features, kernel, args, batches))
+    yield _record(task.partitionId(), sum_partition(read, empty, kernel, args, batches))
+
+
+def _keep_batches(read: ReadBlocks, row_map: RowMap, batches: Iterator[Any]) -> Iterator[Any]:
+    """Return the rows of one partition as bytes, on a worker."""
+    import pyarrow
+
+    kept = kept_partition(read, row_map, batches)
+    values = [[kept.bad_rows], [kept.n_rows], [pickle.dumps(kept)]]
+    types = pyarrow.int64(), pyarrow.int64(), pyarrow.binary()
+    columns = [pyarrow.array(*each) for each in zip(values, types, strict=True)]
+    yield pyarrow.RecordBatch.from_arrays(columns, names=["bad_rows", "n_rows", "kept"])
+
+
+def _kept_batches(batches: Iterable[Any]) -> Iterator[Block]:
+    for batch in batches:
+        for row in batch.column("kept"):
+            kept: KeptPartition = pickle.loads(row.as_buffer())
+            yield from kept_blocks(kept)
+
+
+def _cores(session: Any) -> int:
+    """Return how many tasks run at a time; one where Spark does not say, as behind Spark Connect."""
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except (AttributeError, NotImplementedError):
+        return 1
+
+
+def _forget(query: Any) -> None:
+    """Let Spark give up what it keeps; a session that has ended has done so."""
+    with suppress(Exception):
+        query.unpersist()
 
 
 def _add_neighbours(batches: Iterator[Any]) -> Iterator[Any]:

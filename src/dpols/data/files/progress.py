@@ -1,10 +1,11 @@
 """How far a pass has come: a hook for whoever wants to show it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from ..source import Array, Kernel
+from ..source import Array, Kernel, RowSource, Total
 
 Progress = Callable[[int, int, int], None]  # number of the pass, rows that it has read, rows in all, 0 if not public
 
@@ -45,3 +46,27 @@ class Watch:
             return values
 
         return counted
+
+
+@dataclass(frozen=True, repr=False)
+class Watched:
+    """Rows that workers keep; a watch hears of their passes."""
+
+    source: RowSource
+    watch: Watch
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        return self.source.columns
+
+    @property
+    def n_features(self) -> int:
+        return self.source.n_features
+
+    @property
+    def n_rows(self) -> int:
+        return self.source.n_rows
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        self.watch.start()
+        return self.source.total(kernel, *args)

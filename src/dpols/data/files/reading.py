@@ -11,14 +11,15 @@ from urllib.parse import unquote
 from ...errors import BoundsError, DataError, DataTypeError, did_you_mean
 from ..arrow import pyarrow
 from ..columns import feature_names
-from ..engines import SumTasks, task_engine
+from ..engines import TaskEngine, task_engine
 from ..id_types import require_one_type
-from ..source import Block, Columns, Kernel, Total, add_up
+from ..row_map import RowMap
+from ..source import Block, Columns, Kernel, RowsOfWorkers, RowSource, Total, add_up
 from ..threads import map_blocks
 from . import csv, ipc, parquet
 from .dialect import Dialect
 from .formats import FORMATS, format_of
-from .progress import Progress, Watch
+from .progress import Progress, Watch, Watched
 from .summing import number, sum_of, task_blocks, task_columns
 from .task import FileTask, Header, Stamp
 
@@ -44,7 +45,7 @@ class FileSource:
     text_columns : tuple of str
         Their names.
     engine : callable or None
-        What sums over the tasks on workers elsewhere; None for the threads of this process.
+        What makes a source of the tasks on workers elsewhere; None for the threads of this process.
     watch : Watch or None
         What is called with how far a pass has come.
     weights : str or None
@@ -57,7 +58,7 @@ class FileSource:
     tasks: tuple[FileTask, ...] = field(repr=False)
     not_numbers: str | None = field(default=None, repr=False)
     text_columns: tuple[str, ...] = field(default=(), repr=False)
-    engine: SumTasks | None = field(default=None, repr=False, compare=False)
+    engine: TaskEngine | None = field(default=None, repr=False, compare=False)
     watch: Watch | None = field(default=None, repr=False, compare=False)
     weights: str | None = field(default=None, repr=False)
 
@@ -83,10 +84,21 @@ class FileSource:
     def total(self, kernel: Kernel, *args: Any) -> Total:
         if self.engine is None:
             return self.total_beside([()] * len(self.tasks), kernel, *args)
+        return self._by_workers(self.engine).total(kernel, *args)
+
+    def kept(self, row_map: RowMap) -> tuple[RowSource, Total] | None:
+        """Let workers keep all rows, bounded and rounded; None where they are too many, or this process reads them."""
+        kept = None if self.engine is None else self._by_workers(self.engine).kept(row_map)
+        if kept is None or self.watch is None:
+            return kept
+        return Watched(kept[0], self.watch), kept[1]
+
+    def _by_workers(self, engine: TaskEngine) -> RowsOfWorkers:
+        """Begin a pass of workers."""
         self._require_numbers()
         if self.watch is not None:
             self.watch.start()
-        return self.engine(self.tasks, task_blocks, self.n_features, kernel, args)
+        return engine(self.tasks, task_blocks, self.n_rows, self.columns)
 
     def total_beside(self, own: Sequence[tuple[Any, ...]], kernel: Kernel, *args: Any) -> Total:
         """Return the sum of ``kernel(features, target, *own, *args)``, with some objects of each task's own.
