@@ -6,6 +6,7 @@ on every one of these copies.
 
 import bugs_of_accounts
 import bugs_of_generalised
+import bugs_of_kept_rows
 import bugs_of_noise
 import bugs_of_readers
 import bugs_of_row_counts
@@ -24,4 +25,5 @@ BUGS = (
     *bugs_of_whitening.BUGS,
     *bugs_of_generalised.BUGS,
     *bugs_of_readers.BUGS,
+    *bugs_of_kept_rows.BUGS,
 )

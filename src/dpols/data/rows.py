@@ -19,7 +19,7 @@ from .fixed_point import FixedPointSpan
 from .memory import ArraySource, TableSource
 from .rounded_tasks import ReadableTasks, RoundedTasks
 from .row_map import Beside, RowMap
-from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, TaskNumbers, numbered
+from .row_numbers import BlockNumbers, KeptNumbers, NumberedSource, RowsInMemory, RowsOfTasks, TaskNumbers, numbered
 from .source import Array, LocalSource, RowsOfUnits, RowsOfWorkers, RowSource, Total, add_up
 from .spans_at_hand import NumberedSpans, SpansAtHand
 from .threads import even_blocks, map_blocks
@@ -143,6 +143,8 @@ class BoundedRows:
             return self._rounded_as_read()
         if isinstance(self.source, RowsInMemory) and not isinstance(self.source, RowsOfUnits):
             return replace(self, source=self._rounded_in_place(self.source), is_rounded=True)
+        if isinstance(self.source, RowsOfTasks):
+            return replace(self, source=self._rounded_from_tasks(self.source), is_rounded=True)
         units, total = None, None
         if isinstance(self.source, RowsOfUnits):
             units, total = self.source.with_units(_rounded, *self._how(1))
@@ -182,15 +184,19 @@ class BoundedRows:
 
         def work(block: slice) -> tuple[tuple[Array, ...], int]:
             features, targets = source.block(block)
-            bad_rows = 0
-            for rows, span, bad in spans(features, targets, *self._how(1)):
-                assert isinstance(span, FixedPointSpan)
-                whole[block][rows] = span.rows
-                target[block][rows] = span.stored_target
-                bad_rows += bad
-            return (np.array(bad_rows),), len(targets)
+            return _written(features, targets, whole[block], target[block], *self._how(1)), len(targets)
 
         self._checked(add_up(map_blocks(work, even_blocks(self.n_rows))))
+        return ArraySource(whole, target)
+
+    def _rounded_from_tasks(self, source: RowsOfTasks) -> ArraySource:
+        """Return the same of rows that come in tasks; memory for more than all of them is never taken."""
+        whole = np.empty((self.n_rows, self.row_map.n_coordinates), np.float32, "F")
+        target = np.empty((self.n_rows,) if self.row_map.beside is None else (self.n_rows, 2))
+        stops = np.cumsum([task.n_rows for task in source.tasks])
+        places = [_Place(int(stop) - task.n_rows) for stop, task in zip(stops, source.tasks, strict=True)]
+        own = [(place,) for place in places]
+        self._checked(source.total_beside(own, _written_in_order, whole, target, *self._how(1)))
         return ArraySource(whole, target)
 
     def _how(self, width: int) -> tuple[RowMap | Beside | None, Arithmetic, int]:
@@ -265,6 +271,32 @@ def _bounded(features: Array, target: Array, row_map: RowMap) -> tuple[Any, Arra
     """Return the span of one block, in a list so that a sum joins them, and count bad rows."""
     span, bad = bounded_block(features, target, row_map)
     return [span], np.array(bad)
+
+
+def _written(features: Array, target: Array, whole: Array, stored: Array, *how: Any) -> tuple[Array]:
+    """Write the whole-numbered rows and targets of one block to where they stay, and count bad rows."""
+    bad_rows = 0
+    for rows, span, bad in spans(features, target, *how):
+        assert isinstance(span, FixedPointSpan)
+        whole[rows], stored[rows] = span.rows, span.stored_target
+        bad_rows += bad
+    return (np.array(bad_rows),)
+
+
+@dataclass
+class _Place:
+    """Where the next rows of a task stay."""
+
+    start: int
+
+
+def _written_in_order(
+    features: Array, target: Array, place: _Place, whole: Array, stored: Array, *how: Any
+) -> tuple[Array]:
+    """Write the next block of a task."""
+    rows = slice(place.start, place.start + len(target))
+    place.start = rows.stop
+    return _written(features, target, whole[rows], stored[rows], *how)
 
 
 def _rounded(features: Array, target: Array, *how: Any) -> tuple[Any, Array]:
