@@ -25,7 +25,7 @@ BUGS = (
     Bug(
         "numbers that are packed in too few bits",
         "rows of few coordinates",
-        Edit("data/packed_rows.py", "_BELOW = 1 << 19", "_BELOW = 1 << 21"),
+        Edit("data/packed_rows.py", "BELOW = 1 << 19", "BELOW = 1 << 21"),
     ),
     Bug(
         "intervals that are too short",

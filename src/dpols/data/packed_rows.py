@@ -12,14 +12,14 @@ from .row_map import RowMap
 from .scratch import scratch
 from .source import Array, Block
 
-_BELOW = 1 << 19
+BELOW = 1 << 19
 _ROWS = 8192  # of a block
 _LOW = 16.0  # what the lower four bits count to
 
 
 def are_small(row_map: RowMap) -> bool:
     """Return whether it is public that all numbers of rows are below 2^19."""
-    return is_by_column(row_map) and largest_cell(row_map) < _BELOW
+    return is_by_column(row_map) and largest_cell(row_map) < BELOW
 
 
 def row_bytes(row_map: RowMap) -> float:

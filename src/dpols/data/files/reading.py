@@ -209,7 +209,8 @@ def read(
     columns : sequence of str, optional
         Names of the features, in this order. By default all columns but the target.
     client : distributed.Client, optional
-        Workers of Dask that read and sum the parts of the files, which must be at the same path for all of them.
+        Workers of Dask that read and sum the parts of the files, which must be at the same path for all of them. They
+        keep few rows between passes, and read more of them again.
     spark : pyspark.sql.SparkSession, optional
         The same with the workers of Spark.
     progress : callable, optional
