@@ -6,7 +6,7 @@ BUGS = (
     Bug(
         "bad rows that are not refused",
         "in rows that workers keep",
-        Edit("data/partitions.py", "Total((np.array(kept.bad_rows),), kept.n_rows)", "Total((0,), kept.n_rows)"),
+        Edit("data/partitions.py", "Total((np.array(bad_rows),), n_rows)", "Total((np.array(0),), n_rows)"),
     ),
     Bug(
         "rows that are counted twice",
@@ -15,11 +15,11 @@ BUGS = (
     ),
     Bug(
         "rows that are counted twice",
-        "rows that a worker keeps with those of another partition",
+        "rows that a worker keeps",
         Edit(
             "data/partitions.py",
-            "    yield from kept.rows.blocks()\n",
-            "    yield from kept.rows.blocks()\n    yield from list(kept.rows.blocks())[:1]\n",
+            "        yield from part.rows.blocks()\n",
+            "        yield from part.rows.blocks()\n        yield from part.rows.blocks()\n",
         ),
     ),
     Bug(

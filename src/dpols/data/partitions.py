@@ -24,8 +24,8 @@ BLOCK_ROWS = 16384
 _MOST_BYTES = 1 << 28  # of rows that workers keep, for each core
 
 
-class KeptPartition(NamedTuple):
-    """The rows of a partition, bounded and rounded, as a worker keeps them between passes."""
+class KeptPart(NamedTuple):
+    """Some rows of a partition, bounded and rounded, as a worker keeps them between passes."""
 
     rows: PackedRows
     bad_rows: int
@@ -37,25 +37,30 @@ def may_be_kept(row_map: RowMap, n_rows: int, n_cores: int) -> bool:
     return n_rows * row_bytes(row_map) <= n_cores * _MOST_BYTES
 
 
-def kept_partition(read: ReadBlocks, row_map: RowMap, *partition: Any) -> KeptPartition:
+def kept_partition(read: ReadBlocks, row_map: RowMap, *partition: Any) -> list[KeptPart]:
     """Return the rows of the blocks that ``read`` makes of one partition, to be kept."""
-    rows, bad_rows, n_rows = PackedRows(small=are_small(row_map)), 0, 0
+    small, parts = are_small(row_map), []
     with one_blas_thread(), shared_scratch():
         for features, target in _split(read(*partition)):
-            block, bad = rounded_block(features, target, row_map)
+            rows = PackedRows(small=small)
+            block, bad_rows = rounded_block(features, target, row_map)
             rows.add(*block)
-            bad_rows, n_rows = bad_rows + bad, n_rows + len(target)
-    return KeptPartition(rows, bad_rows, n_rows)
+            parts.append(KeptPart(rows, bad_rows, len(target)))
+    return parts
 
 
-def kept_blocks(kept: KeptPartition) -> Iterator[Block]:
+def kept_blocks(parts: Iterable[KeptPart]) -> Iterator[Block]:
     """Yield the rounded rows and targets of a partition."""
-    yield from kept.rows.blocks()
+    for part in parts:
+        yield from part.rows.blocks()
 
 
-def kept_total(kept: KeptPartition) -> Total:
+def kept_total(parts: Iterable[KeptPart]) -> Total:
     """Return the number of bad rows, as a sum that all passes but the first leave at zero, and the number of rows."""
-    return Total((np.array(kept.bad_rows),), kept.n_rows)
+    bad_rows, n_rows = 0, 0
+    for part in parts:
+        bad_rows, n_rows = bad_rows + part.bad_rows, n_rows + part.n_rows
+    return Total((np.array(bad_rows),), n_rows)
 
 
 def sum_partition(read: ReadBlocks, empty: Block, kernel: Kernel, args: tuple[Any, ...], *partition: Any) -> Total:

@@ -8,28 +8,36 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
-
-import numpy as np
 
 from ..errors import DataError
 from .arrow import split_batch
 from .columns import feature_names, require_name, require_numeric
 from .kinds import unquoted
-from .partitions import KeptPartition, ReadBlocks, kept_blocks, kept_partition, may_be_kept, no_rows, sum_partition
+from .partitions import (
+    KeptPart,
+    ReadBlocks,
+    kept_blocks,
+    kept_partition,
+    kept_total,
+    may_be_kept,
+    no_rows,
+    sum_partition,
+)
 from .row_map import RowMap
 from .source import Block, Kernel, Total, add_up
 from .weights import require_column
 
 _SCHEMA = "part long, total binary"
-_KEPT_SCHEMA = "bad_rows long, n_rows long, kept binary"
+_KEPT_SCHEMA = "part binary"
 _ADDED_AT_ONCE = 32
 # Ten thousand partitions of this size are below Spark's default limit of 1 GiB for the results of a query.
 _SMALL_TOTAL = 1 << 16
-_MOST_CORES = 4  # that keep rows, so that those of one partition can be sent to Python at once
+_TASKS_PER_CORE = 2  # in which kept rows are summed, so that cores do not wait long for one another
 # What Spark calls it when a process is gone, not a row at fault.
 _LOST = ("ExecutorLostFailure", "Python worker exited unexpectedly", "OutOfMemoryError", "FetchFailed")
 
@@ -43,30 +51,73 @@ class SparkSource:
     n_rows: int
     n_features: int
     columns: tuple[str, ...]
-    beside: bool = False  # whether rounded rows have something beside their targets
 
     def total(self, kernel: Kernel, *args: Any) -> Total:
-        return _total(self.query, self.read, no_rows(self.n_features, beside=self.beside), kernel, args)
+        empty = no_rows(self.n_features)
+        sums = self.query.mapInArrow(partial(_sum_batches, self.read, empty, kernel, args), _SCHEMA)
+        zeros = kernel(*empty, *args)
+        if _is_large(zeros):
+            # Neighbours are added on the workers first: all of them at once might not fit into the driver.
+            groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
+            sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
+        with unquoted(_reason):
+            rows = sorted(sums.collect(), key=lambda row: row["part"])
+        return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
 
-    def kept(self, row_map: RowMap) -> tuple["SparkSource", Total] | None:
+    def kept(self, row_map: RowMap) -> tuple["_KeptSource", Total] | None:
         """Let Spark keep all rows, bounded and rounded; those that it has lost or given up it makes anew."""
         from pyspark import StorageLevel
 
-        if not may_be_kept(row_map, self.n_rows, min(_cores(self.query.sparkSession), _MOST_CORES)):
+        cores = _cores(self.query.sparkSession)
+        if not may_be_kept(row_map, self.n_rows, cores):
             return None
-        query = self.query.mapInArrow(partial(_keep_batches, self.read, row_map), _KEPT_SCHEMA)
-        query = query.persist(StorageLevel.MEMORY_ONLY)
-        source = replace(
-            self,
-            query=query,
-            read=_kept_batches,
-            n_features=row_map.n_coordinates,
-            beside=row_map.beside is not None,
-        )
-        weakref.finalize(source, _forget, query)
+        # Spark sends tables to Python through buffers of Arrow, and these as they are, which takes a fraction of it.
+        # To start a task takes longer than to sum what a small partition keeps.
+        rdd = self._parts(row_map).coalesce(_TASKS_PER_CORE * cores).persist(StorageLevel.MEMORY_ONLY)
+        source = _KeptSource(rdd, self.n_rows, row_map.n_coordinates, self.columns, row_map.beside is not None)
+        weakref.finalize(source, _forget, rdd)
+        return source, source.sum(kept_total, kept_total(()))
+
+    def _parts(self, row_map: RowMap) -> Any:
+        """Return what is to be kept, as a collection of Python's objects."""
+        return self.query.mapInArrow(partial(_keep_batches, self.read, row_map), _KEPT_SCHEMA).rdd.map(_unpickled)
+
+
+@dataclass(frozen=True, repr=False)
+class _TaskSource(SparkSource):
+    """The rows of tasks, whose numbers the query gives."""
+
+    tasks: Sequence[Any]
+    read_task: ReadBlocks
+
+    def _parts(self, row_map: RowMap) -> Any:
+        tasks = self.query.sparkSession.sparkContext.parallelize(self.tasks, len(self.tasks))
+        return tasks.flatMap(partial(kept_partition, self.read_task, row_map))
+
+
+@dataclass(frozen=True, repr=False)
+class _KeptSource:
+    """Rounded rows that Spark keeps."""
+
+    rdd: Any
+    n_rows: int
+    n_features: int
+    columns: tuple[str, ...]
+    beside: bool  # whether something stands beside the targets
+
+    def total(self, kernel: Kernel, *args: Any) -> Total:
+        empty = no_rows(self.n_features, beside=self.beside)
+        zeros = Total(kernel(*empty, *args), 0)
+        return self.sum(partial(sum_partition, kept_blocks, empty, kernel, args), zeros)
+
+    def sum(self, total_of: Callable[[Iterable[KeptPart]], Total], zeros: Total) -> Total:
+        """Add what a function gives for each partition, in their order."""
+        sums = self.rdd.mapPartitionsWithIndex(partial(_numbered, total_of))
+        if _is_large(zeros.values):
+            sums = sums.groupByKey().map(_added)
         with unquoted(_reason):
-            ((bad_rows, n_rows),) = query.selectExpr("sum(bad_rows)", "sum(n_rows)").collect()
-        return source, Total((np.array(bad_rows or 0),), n_rows or 0)
+            found = sorted(sums.collect(), key=lambda group: (group[0], group[1][0][0]))
+        return add_up([zeros, *(total for _, ((_, total),) in found)])
 
 
 def source_of_tasks(
@@ -74,7 +125,8 @@ def source_of_tasks(
 ) -> SparkSource:
     """Return rows of which ``read`` makes blocks, task by task, on the workers of a Spark session."""
     numbers = session.range(0, len(tasks), 1, len(tasks))  # a partition for each
-    return SparkSource(numbers, partial(_task_blocks, tuple(tasks), read), n_rows, len(columns), tuple(columns))
+    read_by_number = partial(_task_blocks, tuple(tasks), read)
+    return _TaskSource(numbers, read_by_number, n_rows, len(columns), tuple(columns), tasks, read)
 
 
 def spark_source(table: Any, target: Any, weights: Any = None) -> SparkSource:
@@ -136,16 +188,9 @@ def _selected(table: Any, names: Sequence[str], as_doubles: Sequence[str]) -> tu
     return table.select(*(c.alias(name) for c, name in zip(cast, plain, strict=True))), plain
 
 
-def _total(query: Any, read: ReadBlocks, empty: Block, kernel: Kernel, args: tuple[Any, ...]) -> Total:
-    sums = query.mapInArrow(partial(_sum_batches, read, empty, kernel, args), _SCHEMA)
-    zeros = kernel(*empty, *args)
-    if sum(getattr(value, "nbytes", 0) for value in zeros) > _SMALL_TOTAL:
-        # Neighbours are added on the workers first: all of them at once might not fit into the driver.
-        groups = sums.selectExpr("part", "total", f"part div {_ADDED_AT_ONCE} as neighbours")
-        sums = groups.repartition("neighbours").mapInArrow(_add_neighbours, _SCHEMA)
-    with unquoted(_reason):
-        rows = sorted(sums.collect(), key=lambda row: row["part"])
-    return add_up([(zeros, 0), *(pickle.loads(row["total"]) for row in rows)])
+def _is_large(values: tuple[Any, ...]) -> bool:
+    """Return whether such values of many partitions might not fit into the driver."""
+    return sum(getattr(value, "nbytes", 0) for value in values) > _SMALL_TOTAL
 
 
 def _reason(error: Exception) -> str:
@@ -186,35 +231,45 @@ def _sum_batches(
 
 
 def _keep_batches(read: ReadBlocks, row_map: RowMap, batches: Iterator[Any]) -> Iterator[Any]:
-    """Return the rows of one partition as bytes, on a worker."""
+    """Return the rows of one partition in records of bytes, on a worker."""
     import pyarrow
 
-    kept = kept_partition(read, row_map, batches)
-    values = [[kept.bad_rows], [kept.n_rows], [pickle.dumps(kept)]]
-    types = pyarrow.int64(), pyarrow.int64(), pyarrow.binary()
-    columns = [pyarrow.array(*each) for each in zip(values, types, strict=True)]
-    yield pyarrow.RecordBatch.from_arrays(columns, names=["bad_rows", "n_rows", "kept"])
+    for part in kept_partition(read, row_map, batches):
+        column = pyarrow.array([pickle.dumps(part)], pyarrow.binary())
+        yield pyarrow.RecordBatch.from_arrays([column], names=["part"])
 
 
-def _kept_batches(batches: Iterable[Any]) -> Iterator[Block]:
-    for batch in batches:
-        for row in batch.column("kept"):
-            kept: KeptPartition = pickle.loads(row.as_buffer())
-            yield from kept_blocks(kept)
+def _unpickled(record: Any) -> KeptPart:
+    part: KeptPart = pickle.loads(record[0])
+    return part
+
+
+def _numbered(
+    total_of: Callable[[Iterable[KeptPart]], Total], number: int, parts: Iterable[KeptPart]
+) -> Iterator[tuple[int, list[tuple[int, Total]]]]:
+    """Return what a function gives for a partition, with its number and that of its neighbours."""
+    yield number // _ADDED_AT_ONCE, [(number, total_of(parts))]
+
+
+def _added(group: tuple[int, Iterable[list[tuple[int, Total]]]]) -> tuple[int, list[tuple[int, Total]]]:
+    """Add sums of neighbouring partitions on a worker, in their order."""
+    number, pairs = group
+    found = sorted((pair for (pair,) in pairs), key=itemgetter(0))
+    return number, [(0, add_up(total for _, total in found))]
 
 
 def _cores(session: Any) -> int:
-    """Return how many tasks run at a time; one where Spark does not say, as behind Spark Connect."""
+    """Return how many tasks run at a time; zero where Spark does not say, as behind Spark Connect."""
     try:
         return int(session.sparkContext.defaultParallelism)
     except (AttributeError, NotImplementedError):
-        return 1
+        return 0
 
 
-def _forget(query: Any) -> None:
+def _forget(rdd: Any) -> None:
     """Let Spark give up what it keeps; a session that has ended has done so."""
     with suppress(Exception):
-        query.unpersist()
+        rdd.unpersist()
 
 
 def _add_neighbours(batches: Iterator[Any]) -> Iterator[Any]:
