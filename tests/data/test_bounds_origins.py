@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -175,12 +176,27 @@ COMPUTED = {
     "numpy's ceil": lambda: np.ceil(HIGH),
     "numpy's larger one": lambda: np.maximum(3.0, HIGH),
     "a number of numpy plus": lambda: np.float64(1.0) + HIGH,
+    "numpy's round": lambda: np.round(HIGH, 1),
+    "numpy's clip": lambda: np.clip(HIGH, 0.0, 100.0),
+    "a narrow number of numpy times": lambda: np.float32(1.5) * HIGH,
+    "times a narrow number of numpy": lambda: HIGH * np.float16(1.5),
+    "a wide number of numpy": lambda: HIGH + np.longdouble(0.5),
+    "plus a fraction": lambda: HIGH + Fraction(1, 2),
+    "a fraction times": lambda: Fraction(1, 2) * HIGH,
+    "whole part of a constant": lambda: divmod(100, HIGH)[0],
+    "numpy's whole part with remainder": lambda: np.divmod(HIGH, 2.0)[0],
+    "numpy's parts": lambda: np.modf(HIGH)[1],
+    "its real part": lambda: HIGH.real,
+    "its conjugate": lambda: HIGH.conjugate(),
 }
 
 
 def test_arrays_are_computed_with_the_plain_number():
     assert (np.array([1.0, 2.0]) * HIGH).tolist() == (np.array([1.0, 2.0]) * float(HIGH)).tolist()
     assert np.add.reduce([HIGH, HIGH]) == 2 * float(HIGH)
+    assert np.clip([1.0, 20.0], 0.0, HIGH).tolist() == [1.0, float(HIGH)]
+    assert type(np.isnan(HIGH)) is np.bool_
+    assert type(HIGH > 3) is bool
 
 
 @pytest.mark.parametrize("name", COMPUTED)
@@ -249,3 +265,20 @@ def test_other_limits_read_from_the_data_mark_a_fit_and_a_search(limit):
         search = PrivateGridSearch(model, {"fit_intercept": [True, False]}, epsilon=3.0, delta=1e-6)
         report = search.fit(X, y, sample_weight=weights).search_report_
         assert (report.bounds_origin, report.private) == (origin, origin == "declared")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda top: {"method": "dp-gd", "options": {"norm_bound": top / 25}},
+        lambda top: {"method": "ihm", "options": {"residual_bound": top}},
+        lambda top: {"epsilon": top / 25},
+    ],
+)
+def test_options_read_from_the_data_mark_a_fit(asked):
+    X, y = rows()
+    top = Bounds.from_data(X, target=y, unsafe_from_data=True).target[1]
+    for number, origin in ((top, "data"), (float(top), "declared")):
+        parameters = {"epsilon": 3.0, "delta": 1e-6, "bounds": Bounds(features=[(0, 10), (-5, 5)], target=(-15, 25))}
+        model = PrivateLinearRegression(**parameters | asked(number)).fit(X, y)
+        assert model.privacy_report_.bounds_origin == origin

@@ -204,6 +204,28 @@ def test_a_label_is_the_same_in_a_vector_and_in_a_column(classes, cells, expecte
         np.testing.assert_array_equal(logistic(classes=classes)._outcomes(X, y)[1], expected)
 
 
+BIG = [2**53, 2**53 + 1, 2**53 + 1, 2**53]
+WHOLE_COLUMNS = {
+    "pyarrow": lambda cells: pytest.importorskip("pyarrow").array(cells, "int64"),
+    "pyarrow in chunks": lambda cells: pytest.importorskip("pyarrow").chunked_array([cells[:2], cells[2:]], "int64"),
+    "polars": lambda cells: pytest.importorskip("polars").Series(cells, dtype=pytest.importorskip("polars").Int64),
+    "pandas": lambda cells: pytest.importorskip("pandas").Series(cells, dtype="Int64"),
+    "pandas of pyarrow": lambda cells: pytest.importorskip("pandas").Series(cells, dtype="int64[pyarrow]"),
+}
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("kind", WHOLE_COLUMNS.values(), ids=WHOLE_COLUMNS)
+@pytest.mark.parametrize(("first", "offset"), [(2**53, 0), (3, 2**53 - 3)], ids=["beyond 2^53", "small"])
+def test_a_missing_label_changes_no_other_where_a_column_has_whole_numbers(kind, first, offset):
+    cells = [cell - offset for cell in BIG]
+    model = logistic(classes=(first, first + 1), bad_rows="zero")
+    for missing in (None, 0, 3):
+        column = kind([None if row == missing else cell for row, cell in enumerate(cells)])
+        expected = [np.nan if row == missing else label for row, label in enumerate([0.0, 1.0, 1.0, 0.0])]
+        np.testing.assert_array_equal(model._outcomes(np.zeros((4, 1)), column)[1], expected)
+
+
 @pytest.mark.parametrize("bad", ["oops", None, float("nan"), b"x", [1, 2], {}, 1j, np.ma.masked], ids=str)
 @pytest.mark.parametrize("container", [list, tuple, "objects"])
 @pytest.mark.parametrize("classes", [(0, 1), (False, True), ("0", "1")], ids=str)

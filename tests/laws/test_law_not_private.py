@@ -17,6 +17,7 @@ from dpols import (
     PaidBounds,
     PrivateGridSearch,
     PrivateLinearRegression,
+    PrivatePoissonRegressor,
     release_sketch,
     summary_col,
 )
@@ -230,6 +231,92 @@ def test_nor_in_a_search(way, tmp_path):
         assert shown.removeprefix("[").startswith("NOT PRIVATE: the bounds were read")
     assert "NOT PRIVATE" in ledger.entries()[-1].what
     check_outputs(search.best_estimator_, tmp_path)
+
+
+# Of the estimator, which every candidate has others in place of: only the range of scores is that of the data.
+REPLACED = {
+    "bounds": lambda b: ({"bounds": b}, {"bounds": [Bounds(features=DECLARED, target=(-k, k)) for k in (1, 2)]}),
+    "a size": lambda b: (
+        {"bounds": Bounds(features=DECLARED, y_abs=b.target[1])},
+        {"bounds": [Bounds(features=DECLARED, target=(-k, k)) for k in (1, 2)]},
+    ),
+}
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("way", REPLACED)
+def test_nor_in_a_search_whose_scores_alone_have_the_range_of_the_data(way, tmp_path):
+    parameters, grid = REPLACED[way](bounds_of_data())
+    ledger = BudgetLedger(tmp_path / "ledger", epsilon=9.0, delta=1e-4)
+    search = PrivateGridSearch(PrivateLinearRegression(**parameters), grid, **BUDGET, ledger=ledger)
+    search.fit(table()[["a", "b"]], Y)
+    assert search.search_report_.alarm.startswith("NOT PRIVATE: the bounds were read")
+    assert "NOT PRIVATE" in ledger.entries()[-1].what
+
+
+@pytest.mark.extras
+def test_nor_in_a_search_of_counts_whose_map_has_the_range_of_the_data():
+    counts = np.random.default_rng(1).poisson(2.0, len(X)).astype(float)
+    top = Bounds.from_data(X, target=counts, unsafe_from_data=True).target[1]
+    maps = [FeatureMap({"a": NumericColumn(-k, k)}, target=(0, high)) for k, high in ((1, top), (1, 20.0), (2, 20.0))]
+    search = PrivateGridSearch(PrivatePoissonRegressor(feature_map=maps[0]), {"feature_map": maps[1:]}, **BUDGET)
+    assert not search.fit(table()[["a"]], counts).search_report_.private
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    ("bounds", "origin"),
+    [(PaidBounds(), "paid"), (Bounds.from_reference(X, target=Y), "reference")],
+    ids=["paid", "reference"],
+)
+def test_a_search_says_where_the_bounds_of_its_candidates_come_from(bounds, origin):
+    search = PrivateGridSearch(
+        PrivateLinearRegression(bounds=bounds), {"fit_intercept": [True, False]}, **BUDGET, target_range=(-1, 1)
+    )
+    report = search.fit(X, Y).search_report_
+    assert (report.bounds_origin, report.private) == (origin, True)
+    assert "Declared bounds" not in report.to_text()
+
+
+@pytest.mark.extras
+def test_nor_in_tests_predictions_and_pictures():
+    pytest.importorskip("matplotlib").use("Agg")
+    fit = PrivateLinearRegression(20.0, 1e-6, inference=True, options={"residual_plot": True})
+    read = fit.set_params(bounds=bounds_of_data()).fit(table(), "y")
+    said = said_of(read)
+    assert all("NOT PRIVATE" in text for text in said.values()), said
+    declared = fit.set_params(bounds=Bounds(features=DECLARED, target=(-1, 1))).fit(table(), "y")
+    said = said_of(declared)
+    assert not any("NOT PRIVATE" in text for text in said.values()), said
+
+
+def said_of(model):
+    """What stands on or beside each output of a fit."""
+    rows = table()[["a", "b"]]
+    test, joint, prediction = model.t_test("a = 0"), model.f_test("a = 0, b = 0"), model.get_prediction(rows[:3])
+    frames = {
+        "params": model.params,
+        "errors": model.bse,
+        "limits": model.conf_int(),
+        "covariance": model.cov_params(),
+        "limits of predictions": model.predict_interval(rows[:3]),
+        "predictions": model.predict_frame(rows[:3]),
+        "a frame of tests": test.summary_frame(),
+        "limits of tests": test.conf_int(),
+        "a frame of predictions": prediction.summary_frame(),
+        "tidy": model.tidy(),
+        "glance": model.glance(),
+    }
+    texts = {
+        "a test": repr(test),
+        "a test in a notebook": test._repr_html_(),
+        "a joint test": repr(joint),
+        "a prediction": repr(prediction),
+        "a nested test": repr(model.wald_test("a = b", use_f=False)),
+    }
+    pictures = (model.plot_coefficients, model.plot_residuals, model.plot_residual_sizes)
+    drawn = {picture.__name__: picture().get_title(loc="right") for picture in pictures}
+    return {name: str(frame.attrs.get("warning")) for name, frame in frames.items()} | texts | drawn
 
 
 @pytest.mark.extras

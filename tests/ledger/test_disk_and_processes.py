@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,11 @@ import pytest
 
 from dpols import Bounds, BudgetLedger, PrivateLinearRegression
 from dpols.data import ArraySource
-from dpols.errors import BudgetExceeded, DataError, LedgerError, LedgerWarning
+from dpols.errors import BudgetExceeded, DataError, DpolsError, LedgerError, LedgerWarning
+from dpols.ledger.store import Store
 from dpols.privacy import GaussianRelease
+from dpols.storage.output_file import check_replaceable
+from dpols.verification import verify_file
 
 pytestmark = pytest.mark.posix
 
@@ -248,3 +252,41 @@ def test_a_read_only_disk_refuses_to_release_and_can_be_looked_at(small_disk):
     ledger.check()
     with pytest.raises(LedgerError):
         BudgetLedger(small_disk / "new", epsilon=2.0, delta=1e-6)
+
+
+GET_THE_LOCK = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0.1).execute("BEGIN IMMEDIATE")
+    print("got it")
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "look",
+    [lambda path: check_replaceable(path, "path"), verify_file, PrivateLinearRegression.load],
+    ids=["to replace it", "to verify it", "to load a model"],
+)
+def test_a_ledger_stays_locked_while_a_thread_of_the_same_process_looks_at_it(tmp_path, look):
+    """A process that closes a file loses all its locks on it, unless SQLite itself opened it."""
+    path = tmp_path / "ledger"
+    BudgetLedger(path, epsilon=1.0, delta=1e-6)
+
+    def others():
+        return subprocess.run([sys.executable, "-c", GET_THE_LOCK, path], capture_output=True, text=True).stdout.strip()
+
+    def looked_at(_rows):
+        found.append(others())
+        with ThreadPoolExecutor(1) as pool, pytest.raises(DpolsError):
+            pool.submit(look, path).result()
+        found.append(others())
+        raise InterruptedError
+
+    found = []
+    with pytest.raises(InterruptedError):
+        Store(path).append(looked_at)
+    assert found == ["database is locked"] * 2
+    assert others() == "got it"

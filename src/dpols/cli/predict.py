@@ -77,6 +77,8 @@ def predict(
         columns = _predicted(fitted, source, level, interval or "observation", raw, exposures)
     write_text(out, _lines(columns))
     console.print(f"{len(columns['prediction'])} predictions saved to {out}", soft_wrap=True)
+    if (alarm := fitted.privacy_report_.alarm) is not None:
+        console.print(alarm, style="bold red", soft_wrap=True)
 
 
 def _level(interval: str | None, alpha: float | None) -> float | None:

@@ -7,6 +7,7 @@ of a type of their own, so that every range which they become part of is known t
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,20 +31,44 @@ class ReadFromData(float):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
         """Let numpy compute with the number, and mark what it gives unless that is an array."""
-        plain = (float(value) if isinstance(value, ReadFromData) else value for value in inputs)
-        result = getattr(ufunc, method)(*plain, **how)
-        return ReadFromData(result) if isinstance(result, float) else result
+        return _marked(getattr(ufunc, method)(*_unmarked(inputs), **how))
+
+    def __array_function__(self, function: Any, _types: Any, args: Any, how: Any) -> Any:
+        """Do the same for functions such as ``np.round``, which would make an array of the number first."""
+        named = {name: _unmarked((value,))[0] for name, value in how.items()}
+        return _marked(function(*_unmarked(args), **named))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    @property
+    def real(self) -> "ReadFromData":
+        return self
+
+    def conjugate(self) -> "ReadFromData":
+        return self
+
+
+def _unmarked(values: Sequence[Any]) -> list[Any]:
+    return [float(value) if isinstance(value, ReadFromData) else value for value in values]
+
+
+def _marked(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_marked(each) for each in result)
+    return ReadFromData(result) if isinstance(result, float | int | np.floating | np.integer) else result
 
 
 def _keep_marked(name: str) -> None:
     plain = getattr(float, name)
 
     def operation(self: ReadFromData, *others: Any) -> Any:
-        result = plain(self, *others)
-        return ReadFromData(result) if isinstance(result, float | int) else result
+        # Of fractions and numpy's numbers of other widths a float does not know, and they know of no mark.
+        known = (each if isinstance(each, Integral) or not isinstance(each, Real) else float(each) for each in others)
+        return _marked(plain(self, *known))
 
     setattr(ReadFromData, name, operation)
 
@@ -282,8 +307,8 @@ def _shared(ends: Array) -> Array:
     return rounded[:1] if np.all(rounded == rounded[0]) else ends
 
 
-def read_from_data(*ranges: Sequence[float | None] | None) -> bool:
-    """Return whether any number of some ranges was read from the data."""
+def read_from_data(*ranges: Sequence[Any] | None) -> bool:
+    """Return whether any number of some ranges, or of other numbers taken for public, was read from the data."""
     return any(isinstance(number, ReadFromData) for pair in ranges if pair is not None for number in pair)
 
 

@@ -142,8 +142,11 @@ def _reader_of(labels: list[str] | list[bytes]) -> Callable[[Any], float]:
 
 
 def label_cells(y: Any) -> Any:
-    """Return outcomes in memory with a list as a vector of its cells: numpy would turn all into text where one is."""
-    y = unmasked(y)
+    """Return outcomes in memory with a list as a vector of its cells: numpy would turn all into text where one is.
+
+    So are whole numbers that lack some cells: numpy would round all of them.
+    """
+    y = _whole_numbers(unmasked(y))
     if hasattr(y, "__array__") or not isinstance(y, Sequence):
         return y
     cells = np.empty(len(y), dtype=object)
@@ -151,6 +154,16 @@ def label_cells(y: Any) -> Any:
         one = isinstance(cell, list | tuple) and len(cell) == 1  # a row of a table of one column
         cells[place] = cell[0] if one else cell
     return cells
+
+
+def _whole_numbers(y: Any) -> Any:
+    """Return a column of whole numbers of which some are missing as a list of cells, and others as they are."""
+    library, kind = library_of(y), str(getattr(y, "dtype", getattr(y, "type", ""))).lower()
+    if library not in ("pandas", "polars", "pyarrow") or "int" not in kind:
+        return y
+    if library == "pandas":
+        return y if isinstance(getattr(y, "dtype", y), np.dtype) or y.ndim != 1 else y.tolist()
+    return (y.to_pylist() if library == "pyarrow" else y.to_list()) if y.null_count else y
 
 
 def _as_floats(cells: list[Any]) -> Array:

@@ -13,6 +13,7 @@ from ..inference import Inference
 from ..inference.calibration import calibration_frame, plot_calibration
 from ..inference.inferring import Inferring
 from ..inference.intervals import Of, PredictionInterval, Target
+from ..inference.tables import with_warning
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,7 +49,7 @@ class Predicting(Inferring):
         """
         columns = self.columns_of_predictions(self._features(X), alpha, interval=interval, raw=raw)
         self.warn_of_missing(columns)
-        return _table(columns, X)
+        return _table(columns, X, self._warning)
 
     def columns_of_predictions(
         self, features: Array, alpha: float | None = None, *, interval: Of = "observation", raw: bool = False
@@ -126,14 +127,14 @@ class PredictingMeans(Inferring):
         ``upper``, 95% limits of what is observed; nan where noise hides them. The fit needs
         ``options={"calibration": True}``, which pays for them.
         """
-        return calibration_frame(self.privacy_report_.calibration)
+        return with_warning(calibration_frame(self.privacy_report_.calibration), self._warning)
 
     def plot_calibration(self, ax: Any = None) -> Any:
         """Draw mean outcomes against mean predictions, each with its 95% interval; return the axes of matplotlib.
 
         The fit needs ``options={"calibration": True}``, which pays for them.
         """
-        return plot_calibration(self.privacy_report_.calibration, ax=ax)
+        return plot_calibration(self.privacy_report_.calibration, ax=ax, warning=self._warning)
 
     def columns_of_predictions(self, features: Array, alpha: float | None = None) -> dict[str, Array]:
         """Return predictions for rows of features, one column for each coefficient; with ``alpha`` also limits."""
@@ -165,13 +166,12 @@ class PredictingMeans(Inferring):
         return PredictionInterval(mean, found.stderr * FAMILIES[self.family].variance(mean), lower, upper)
 
 
-def _table(columns: dict[str, Array], rows: Any) -> Any:
-    """Return columns as a table of the library that some rows come from, or of pandas."""
+def _table(columns: dict[str, Array], rows: Any, warning: str | None) -> Any:
+    """Return columns as a table of the library that some rows come from, or of pandas with a warning."""
     library = library_of(rows)
     if library == "polars":
         return required("polars", "tables").DataFrame(columns)
     if library == "pyarrow":
         return required("pyarrow", "files").table(columns)
-    return required("pandas", "tables").DataFrame(
-        columns, index=getattr(rows, "index", None) if library == "pandas" else None
-    )
+    index = getattr(rows, "index", None) if library == "pandas" else None
+    return with_warning(required("pandas", "tables").DataFrame(columns, index=index), warning)

@@ -108,7 +108,9 @@ class Request:
     def origin_of(self, bounds: Bounds | PaidBounds) -> Origin:
         """Return where the numbers come from that the fit takes for public: its bounds, and other limits with them."""
         limits = () if self.constraints is None else self.constraints.numbers
-        return "data" if read_from_data((self.max_weight,), self.exposure_range, limits) else bounds.origin
+        own = (self.max_weight, self.epsilon, self.delta)
+        given = self.options.values() if isinstance(self.options, Mapping) else ()
+        return "data" if read_from_data(own, self.exposure_range, limits, [*given]) else bounds.origin
 
     def _for_family(self, bounds: Bounds | PaidBounds) -> Bounds | PaidBounds:
         """Refuse ranges that the family of outcomes does not have."""

@@ -10,7 +10,7 @@ from ..errors import ParameterError, required
 from ..families import FAMILIES, FamilyName
 from ..linalg import Array
 from ..report.calibration import NO_CALIBRATION, CalibrationBin
-from .plot import axes_of
+from .plot import axes_of, with_title
 from .tables import HIDDEN_WORDS
 
 _QUANTILE = 1.959963984540054
@@ -53,11 +53,11 @@ def calibration_frame(bins: Sequence[CalibrationBin]) -> Any:
     return required("pandas", "tables").DataFrame(columns)
 
 
-def plot_calibration(bins: Sequence[CalibrationBin], *, ax: Any = None) -> Any:
+def plot_calibration(bins: Sequence[CalibrationBin], *, ax: Any = None, warning: str | None = None) -> Any:
     """Draw mean outcomes with 95% limits against mean predictions; on the dotted line they agree."""
     if not bins:
         raise ParameterError(NO_CALIBRATION)
-    return _drawn([each for each in bins if each.predicted is not None], axes_of(ax))
+    return with_title(_drawn([each for each in bins if each.predicted is not None], axes_of(ax)), warning)
 
 
 def _drawn(known: Sequence[Any], ax: Any) -> Any:

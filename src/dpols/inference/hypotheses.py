@@ -23,7 +23,7 @@ from ..randomness import standard_normal, streams
 from ..seen_text import visible
 from .intervals import Inference, Target, checked_alpha
 from .restrictions import Restrictions
-from .tables import HIDDEN_WORDS, Table, as_lines, frame_of, number
+from .tables import HIDDEN_WORDS, Table, as_lines, frame_of, number, with_warning
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Simultaneous = Literal["bonferroni", "scheffe", "max-t"]
@@ -43,6 +43,7 @@ class TTest:
     restrictions: Restrictions
     inference: Inference
     target: Target
+    warning: str | None = None  # that the fit is not private
 
     @cached_property
     def effect(self) -> Array:
@@ -84,7 +85,9 @@ class TTest:
         ``simultaneous`` limits hold for all of them together with probability 1 - alpha: "bonferroni", "scheffe" (for
         all combinations of them, too) or "max-t", the narrowest, by simulation from the released covariance.
         """
-        return Table(self.limits(alpha, simultaneous), self.restrictions.texts, ("lower", "upper")).framed()
+        return Table(
+            self.limits(alpha, simultaneous), self.restrictions.texts, ("lower", "upper"), self.warning
+        ).framed()
 
     def _critical(self, alpha: float, simultaneous: Simultaneous | None) -> Array:
         free = self._errors[1]
@@ -108,7 +111,7 @@ class TTest:
         columns = ("coef", "std err", "t", "P>|t|", "lower", "upper")
         numbers = np.column_stack((self.effect, self.sd, self.tvalue, self.pvalue, self.limits(alpha)))
         numbers[np.isnan(self.sd)] = np.nan
-        return frame_of(numbers, self.restrictions.texts, columns)
+        return with_warning(frame_of(numbers, self.restrictions.texts, columns), self.warning)
 
     def _repr_html_(self) -> str:
         heads = ("restriction", ">coef", ">std err", ">t", ">P>|t|", ">[0.025", ">0.975]")
@@ -116,12 +119,12 @@ class TTest:
         cells = [[number(value) for value in row] for row in numbers]
         pairs = zip(self.restrictions.texts, cells, strict=True)
         rows = tuple((text, *(row if all(row) else [HIDDEN_WORDS])) for text, row in pairs)
-        return notebook_part(_TITLE, [Section("", (Rows(heads, rows),))])
+        return notebook_part(_TITLE, [Section("", (Rows(heads, rows),))], alarm=self.warning)
 
     def __repr__(self) -> str:
         heads = ("coef", "std err", "t", "P>|t|", "[0.025", "0.975]")
         numbers = np.column_stack((self.effect, self.sd, self.tvalue, self.pvalue, self.limits()))
-        return "\n".join(as_lines(_TITLE, heads, self.restrictions.texts, numbers))
+        return "\n".join(as_lines(_TITLE, heads, self.restrictions.texts, numbers, self.warning))
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ class WaldTest:
     pvalue: float
     distribution: Literal["F", "chi2"]
     hidden: str | None
+    warning: str | None = None  # that the fit is not private
 
     @property
     def fvalue(self) -> float:
@@ -143,6 +147,7 @@ class WaldTest:
 
     def __repr__(self) -> str:
         tested = visible(f"Tested together: {', '.join(self.texts)}")
+        tested = tested if self.warning is None else f"{self.warning}\n{tested}"
         if self.hidden is not None:
             return f"{tested}\n{HIDDEN_WORDS}: {visible(self.hidden)}."
         free = f"{self.df_num}, {self.df_denom:.6g}" if self.distribution == "F" else f"{self.df_num}"

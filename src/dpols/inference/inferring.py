@@ -6,6 +6,7 @@ results are pandas frames and series, or small tables of the same names where pa
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .quality import adjusted_r_squared, degrees_of_freedom, r_squared, residual
 from .restrictions import Restrictions
 from .rows import coefficient_rows, ratio_rows
 from .summary import Summary, summarise
-from .tables import Table, frame_of
+from .tables import Table, frame_of, with_warning
 
 _TIDY = ("estimate", "std_error", "std_error_privacy", "statistic", "p_value", "conf_low", "conf_high")
 
@@ -45,9 +46,10 @@ class Inferring:
         """Coefficients by name, the intercept last where there is one; the noise may hide some (see ``bse``)."""
         self._require_fit()
         if self.inference_ is not None:
-            return Table(self.inference_.estimate, self.inference_.names).framed()
+            return Table(self.inference_.estimate, self.inference_.names, warning=self._warning).framed()
         coefficients = self.privacy_report_.coefficients
-        return Table(np.array([c.value for c in coefficients]), [c.name for c in coefficients]).framed()
+        values, names = np.array([c.value for c in coefficients]), [c.name for c in coefficients]
+        return Table(values, names, warning=self._warning).framed()
 
     @property
     def bse(self) -> Any:
@@ -67,7 +69,7 @@ class Inferring:
     def cov_params(self, *, target: Target = "population") -> Any:
         """Return the covariance matrix of the coefficients; nan where the noise hides them."""
         inference = self._asked_for()
-        return Table(inference.covariance(target), inference.names, inference.names).framed()
+        return Table(inference.covariance(target), inference.names, inference.names, self._warning).framed()
 
     def conf_int(
         self, alpha: float = 0.05, *, target: Target = "population", simultaneous: Simultaneous | None = None
@@ -83,7 +85,7 @@ class Inferring:
         else:
             limits = TTest(Restrictions.on_each(inference.names), inference, target).limits(alpha, simultaneous)
         warn_of(inference.why_not(target) or inference.why_empty(target))
-        return Table(limits, inference.names, ("lower", "upper")).framed()
+        return Table(limits, inference.names, ("lower", "upper"), self._warning).framed()
 
     def predict_interval(
         self, X: Any, alpha: float = 0.05, *, of: Of = "observation", target: Target = "population"
@@ -103,7 +105,9 @@ class Inferring:
         empty = int(np.isnan(found.stderr).sum())
         warn_of(reasons or ((f"{empty} of {len(found.stderr)} rows: {UNSURE}",) if empty else ()))
         columns = self._shown(found)
-        return Table(np.column_stack([*columns.values()]), _index(X, len(found.mean)), tuple(columns)).framed()
+        return Table(
+            np.column_stack([*columns.values()]), _index(X, len(found.mean)), tuple(columns), self._warning
+        ).framed()
 
     def _fitted_of(self, of: Of) -> Of:
         """Return what limits are of on the scale of the fit."""
@@ -121,19 +125,19 @@ class Inferring:
         """
         inference, features = self._asked_for(), np.asarray(self._features(X))
         in_units = None if inference.family == "gaussian" else self._in_units
-        return Prediction(inference, features, _index(X, len(features)), target, in_units)
+        return Prediction(inference, features, _index(X, len(features)), target, in_units, self._warning)
 
     def t_test(self, restrictions: Any, *, target: Target = "population") -> TTest:
         """Test each linear restriction by itself: text such as "age = 2 * hours, income = 0", or a matrix."""
-        return t_test(self._asked_for(), restrictions, target)
+        return replace(t_test(self._asked_for(), restrictions, target), warning=self._warning)
 
     def wald_test(self, restrictions: Any, *, use_f: bool = True, target: Target = "population") -> WaldTest:
         """Test all linear restrictions together, by the F law or, with ``use_f=False``, by that of chi-square."""
-        return wald_test(self._asked_for(), restrictions, target, use_f=use_f)
+        return self._marked(wald_test(self._asked_for(), restrictions, target, use_f=use_f))
 
     def f_test(self, restrictions: Any, *, target: Target = "population") -> WaldTest:
         """Test all linear restrictions together by the F law; a list of names tests that all of them are 0."""
-        return wald_test(self._asked_for(), restrictions, target)
+        return self._marked(wald_test(self._asked_for(), restrictions, target))
 
     def compare_f_test(self, restricted: "Inferring", *, target: Target = "population") -> WaldTest:
         """Test that the coefficients which a smaller fitted model leaves out are 0.
@@ -147,7 +151,7 @@ class Inferring:
             )
         restricted._require_fit()
         kept = [coefficient.name for coefficient in restricted.privacy_report_.coefficients]
-        return nested_test(self._asked_for(), kept, target)
+        return self._marked(nested_test(self._asked_for(), kept, target))
 
     def _ratios(self, alpha: float, target: Target, name: str) -> Any:
         """Return exp of each slope with its limits."""
@@ -155,7 +159,7 @@ class Inferring:
         rows = ratio_rows(coefficient_rows(inference, alpha, target), inference)
         warn_of(inference.why_not(target) or inference.why_empty(target))
         numbers = np.array([[row.value, row.lower, row.upper] for row in rows], dtype=float)
-        return Table(numbers, [row.name for row in rows], (name, "lower", "upper")).framed()
+        return Table(numbers, [row.name for row in rows], (name, "lower", "upper"), self._warning).framed()
 
     @property
     def fvalue(self) -> float:
@@ -209,9 +213,7 @@ class Inferring:
             for name in ("estimate", "conf_low", "conf_high"):
                 frame[name] = np.exp(frame[name].astype(float))
         frame.insert(0, "term", [row.name for row in rows])
-        if self.privacy_report_.alarm:
-            frame.attrs["warning"] = self.privacy_report_.alarm
-        return frame
+        return with_warning(frame, self._warning)
 
     def glance(self) -> Any:
         """Return a pandas data frame of one row on the fit as a whole, in the words of R's broom.
@@ -237,7 +239,7 @@ class Inferring:
         }
         frame = frame_of([list(found.values())], [0], list(found))
         frame["private"] = self.privacy_report_.private
-        return frame
+        return with_warning(frame, self._warning)
 
     def plot_coefficients(
         self, alpha: float = 0.05, *, names: Any = None, target: Target = "population", ax: Any = None
@@ -250,7 +252,7 @@ class Inferring:
         from .plot import plot_coefficients
 
         rows = coefficient_rows(self._asked_for(), alpha, target)
-        return plot_coefficients(rows, f"{100.0 * (1.0 - alpha):.4g}%", names=names, ax=ax)
+        return plot_coefficients(rows, f"{100.0 * (1.0 - alpha):.4g}%", names=names, ax=ax, warning=self._warning)
 
     def plot_residuals(self, ax: Any = None) -> Any:
         """Draw mean residuals against fitted values, each with its 95% interval; return the axes of matplotlib.
@@ -260,7 +262,7 @@ class Inferring:
         from .plot import plot_residuals
 
         self._asked_for()
-        return plot_residuals(self.privacy_report_.residual_bins, ax=ax)
+        return plot_residuals(self.privacy_report_.residual_bins, ax=ax, warning=self._warning)
 
     def plot_residual_sizes(self, ax: Any = None) -> Any:
         """Draw which share of the rows has a residual of about which size; return the axes of matplotlib.
@@ -270,7 +272,7 @@ class Inferring:
         from .plot import plot_residual_sizes
 
         self._asked_for()
-        return plot_residual_sizes(self.privacy_report_.residual_sizes, ax=ax)
+        return plot_residual_sizes(self.privacy_report_.residual_sizes, ax=ax, warning=self._warning)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the summary of a fit, before it the parameters as scikit-learn draws them."""
@@ -287,11 +289,19 @@ class Inferring:
             some = f"{empty} of {len(columns['lower'])} rows: {UNSURE}"
             warn_of(self.inference_.why_not("population") or (some,))
 
+    @property
+    def _warning(self) -> str | None:
+        """That the fit is not private, where it is not."""
+        return self.privacy_report_.alarm
+
+    def _marked(self, test: WaldTest) -> WaldTest:
+        return replace(test, warning=self._warning)
+
     def _overall(self) -> WaldTest:
         return overall_test(self._asked_for())
 
     def _named(self, values: Any) -> Any:
-        return Table(values, self._asked_for().names).framed()
+        return Table(values, self._asked_for().names, warning=self._warning).framed()
 
     def _asked_for(self) -> Inference:
         self._require_fit()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ParameterError, required
+from ..privacy.cautions import NOT_PRIVATE
 from ..report.bars import Bar, HiddenBar, bar_of
 from ..report.outcome import EstimateLine
 from ..report.residuals import (
@@ -21,7 +22,12 @@ _HIGH, _LOW = 0.5, 0.22  # of the bars
 
 
 def plot_coefficients(
-    rows: Sequence[CoefficientRow], level: str, *, names: Sequence[str] | None = None, ax: Any = None
+    rows: Sequence[CoefficientRow],
+    level: str,
+    *,
+    names: Sequence[str] | None = None,
+    ax: Any = None,
+    warning: str | None = None,
 ) -> Any:
     """Draw intervals of coefficients, each on a scale of its own, and the part of them that is privacy noise."""
     chosen = _chosen(rows, names)
@@ -39,10 +45,10 @@ def plot_coefficients(
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     _explain(ax, level, any(isinstance(bar, Bar) for bar in bars))
-    return ax
+    return with_title(ax, warning)
 
 
-def plot_residuals(bins: Sequence[ResidualBin], *, ax: Any = None) -> Any:
+def plot_residuals(bins: Sequence[ResidualBin], *, ax: Any = None, warning: str | None = None) -> Any:
     """Draw mean residuals with 95% limits against fitted values."""
     if not bins:
         raise ParameterError(NO_RESIDUALS)
@@ -60,10 +66,10 @@ def plot_residuals(bins: Sequence[ResidualBin], *, ax: Any = None) -> Any:
     ax.axhline(0.0, color=ZERO, lw=1.2, ls=":")
     ax.set_xlabel("fitted value")
     ax.set_ylabel("mean residual, 95% interval")
-    return ax
+    return with_title(ax, warning)
 
 
-def plot_residual_sizes(bins: Sequence[SizeBin], *, ax: Any = None) -> Any:
+def plot_residual_sizes(bins: Sequence[SizeBin], *, ax: Any = None, warning: str | None = None) -> Any:
     """Draw which share of the rows has a residual of about which size."""
     if not bins:
         raise ParameterError(NO_RESIDUALS)
@@ -74,7 +80,7 @@ def plot_residual_sizes(bins: Sequence[SizeBin], *, ax: Any = None) -> Any:
     ax.invert_yaxis()
     ax.set_xlabel("share of the rows")
     ax.set_ylabel("size of the residual")
-    return ax
+    return with_title(ax, warning)
 
 
 def axes_of(ax: Any) -> Any:
@@ -104,6 +110,13 @@ def _draw(ax: Any, place: int, bar: Bar | HiddenBar) -> None:
         ax.annotate("0", (bar.zero, place + 0.42), ha="center", va="top", fontsize=7, color=ZERO)
     beside = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
     ax.annotate(bar.text, (1.0, place), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9, **beside)
+
+
+def with_title(ax: Any, warning: str | None) -> Any:
+    """Say on the picture itself that the fit is not private."""
+    if warning is not None:
+        ax.set_title(NOT_PRIVATE, color=ZERO, fontweight="bold", loc="right", fontsize=10)
+    return ax
 
 
 def _explain(ax: Any, level: str, drawn: bool) -> None:

@@ -22,6 +22,7 @@ class Prediction:
     index: Sequence[Any]
     target: Target
     in_units: Callable[[PredictionInterval], PredictionInterval] | None = None  # of families with a mean function
+    warning: str | None = None  # that the fit is not private
 
     @property
     def predicted_mean(self) -> Array:
@@ -41,7 +42,7 @@ class Prediction:
     def conf_int(self, alpha: float = 0.05, *, obs: bool = False) -> Any:
         """Return lower and upper limits of the means, or of new observations."""
         found = self._interval("observation" if obs else "mean", alpha)
-        return Table(np.column_stack((found.lower, found.upper)), self.index, ("lower", "upper")).framed()
+        return Table(np.column_stack((found.lower, found.upper)), self.index, ("lower", "upper"), self.warning).framed()
 
     def summary_frame(self, alpha: float = 0.05) -> Any:
         """Return predictions with the limits of the mean and of a new observation, a row for each."""
@@ -51,10 +52,11 @@ class Prediction:
         if self.in_units is None:
             observation = self._interval("observation", alpha)
             columns, numbers = (*columns, "obs_ci_lower", "obs_ci_upper"), (*numbers, *observation[-2:])
-        return Table(np.column_stack(numbers), self.index, columns).framed()
+        return Table(np.column_stack(numbers), self.index, columns, self.warning).framed()
 
     def __repr__(self) -> str:
-        return repr(self.summary_frame())
+        shown = repr(self.summary_frame())
+        return shown if self.warning is None else f"{self.warning}\n{shown}"
 
     def _interval(self, of: Any, alpha: float = 0.05) -> PredictionInterval:
         if self.in_units is not None and of == "observation":

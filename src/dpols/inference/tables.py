@@ -28,16 +28,19 @@ class Table:
     values: Array
     index: Sequence[Any]
     columns: Sequence[str] | None = None
+    warning: str | None = None  # such as that a fit is not private
 
     def framed(self) -> Any:
-        """Return a pandas frame or series; without pandas the table itself."""
+        """Return a pandas frame or series, with the warning in its ``attrs``; without pandas the table itself."""
         try:
             import pandas
         except ImportError:
             return self
         if self.columns is None:
-            return pandas.Series(self.values, index=list(self.index))
-        return pandas.DataFrame(self.values, index=list(self.index), columns=list(self.columns))
+            found = pandas.Series(self.values, index=list(self.index))
+        else:
+            found = pandas.DataFrame(self.values, index=list(self.index), columns=list(self.columns))
+        return with_warning(found, self.warning)
 
     def to_numpy(self) -> Array:
         """Return the numbers."""
@@ -63,7 +66,8 @@ class Table:
         values = self.values[:, None] if self.columns is None else self.values
         rows = [("", *(self.columns or ("",)))]
         rows += [(visible(str(name)), *map(number, row)) for name, row in zip(self.index, values.tolist(), strict=True)]
-        return "\n".join(line.rstrip() for line in aligned([(*row, "") for row in rows], right=range(1, len(rows[0]))))
+        lines = [line.rstrip() for line in aligned([(*row, "") for row in rows], right=range(1, len(rows[0])))]
+        return "\n".join([*([self.warning] if self.warning else []), *lines])
 
 
 def frame_of(values: Any, index: Sequence[Any], columns: Sequence[str]) -> Any:
@@ -75,6 +79,13 @@ def frame_of(values: Any, index: Sequence[Any], columns: Sequence[str]) -> Any:
     return pandas.DataFrame(np.array(values, dtype=np.float64), index=list(index), columns=list(columns))
 
 
+def with_warning(frame: Any, warning: str | None) -> Any:
+    """Say in a frame's ``attrs`` what stands above a summary, such as that a fit is not private."""
+    if warning:
+        frame.attrs["warning"] = warning
+    return frame
+
+
 def number(value: float | None, width: int = _NUMBER) -> str:
     """Return a number in fewer characters than ``width``, empty where there is none."""
     if value is None or np.isnan(value):
@@ -82,10 +93,17 @@ def number(value: float | None, width: int = _NUMBER) -> str:
     return next((text for digits in (5, 4, 3, 2) if len(text := f"{value:.{digits}g}") < width), f"{value:.1g}")
 
 
-def as_lines(title: str, heads: Sequence[str], names: Sequence[str], numbers: Array) -> list[str]:
+def as_lines(
+    title: str, heads: Sequence[str], names: Sequence[str], numbers: Array, warning: str | None = None
+) -> list[str]:
     """Return rows of numbers under headings in at most 80 columns, with words in place of what the noise hides."""
     room = WIDTH - _NUMBER * len(heads)
-    lines = [title.center(WIDTH).rstrip(), "=" * WIDTH, " " * room + "".join(f"{head:>{_NUMBER}}" for head in heads)]
+    lines = [
+        *textwrap.wrap(warning or "", WIDTH),
+        title.center(WIDTH).rstrip(),
+        "=" * WIDTH,
+        " " * room + "".join(f"{head:>{_NUMBER}}" for head in heads),
+    ]
     lines.append("-" * WIDTH)
     for name, row in zip(map(visible, names), numbers.tolist(), strict=True):
         cells = [number(value) for value in row]

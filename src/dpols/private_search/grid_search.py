@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Bounds
-from ..data.bounds import checked_positive, read_from_data
+from ..data.bounds import Origin, checked_positive, read_from_data
 from ..data.memory import real_numbers
 from ..data.opening import one_column
 from ..data.weights import checked_max_weight, weights_of
@@ -44,6 +44,8 @@ from .search import Search, chosen_by, results_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+# Of several sources of public numbers, the one that a report names.
+_FIRST_SAID: tuple[Origin, ...] = ("data", "reference", "paid", "declared")
 _LARGEST_DEVIANCE = 10.0  # of a row, unless it is given
 
 
@@ -241,12 +243,15 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def _origin(self, candidates: list[PrivateRegression], part: Part, largest: float | None) -> str:
         """Return where the numbers come from that are taken as public, with the largest weight."""
         asked = [request_of(candidate, part) for candidate in candidates]
-        origins = [request.origin_of(request.declared_bounds()) for request in asked]
-        return (
-            "data"
-            if "data" in origins or read_from_data(self.target_range, (largest, self.largest_deviance))
-            else "declared"
-        )
+        origins = {request.origin_of(request.declared_bounds()) for request in asked}
+        limits = (largest, self.largest_deviance, self.scoring_share, self.epsilon, self.delta)
+        if self.estimator.family != "binomial":
+            given, source = self._given_range()
+            origins.add(source)
+            limits = (*limits, *given)
+        if read_from_data(limits):
+            return "data"
+        return next(each for each in _FIRST_SAID if each in origins)
 
     def _budget(self, n_rows: int | None) -> PrivacyBudget:
         if self.epsilon is None or self.delta is None:
@@ -273,16 +278,22 @@ class PrivateGridSearch(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         given = usual if self.largest_deviance is None else self.largest_deviance
         return Measure(family, low, high, checked_positive("largest_deviance", given))
 
+    def _given_range(self) -> tuple[Any, Origin]:
+        """Return the range of scores as it was given, and where it comes from; an empty one where there is none."""
+        bounds, declared = getattr(self.estimator, "bounds", None), getattr(self.estimator, "feature_map", None)
+        if self.target_range is not None:
+            return self.target_range, "declared"
+        if declared is not None and self.estimator.family == "poisson" and declared.target is not None:
+            return declared.target, declared.origin
+        if isinstance(bounds, Bounds):
+            return (bounds.target if bounds.y_abs is None else (-bounds.y_abs, bounds.y_abs)) or (), bounds.origin
+        return (), "declared"
+
     def _range(self) -> tuple[float, float]:
         """Return the public range to which targets and predictions are clipped."""
-        bounds, declared = getattr(self.estimator, "bounds", None), getattr(self.estimator, "feature_map", None)
-        given = self.target_range
-        if given is None and declared is not None and self.estimator.family == "poisson":
-            given = declared.target
-        if given is None and isinstance(bounds, Bounds):
-            given = bounds.target if bounds.y_abs is None else (-bounds.y_abs, bounds.y_abs)
+        given, _ = self._given_range()
         try:
-            low, high = (float(end) for end in given)  # type: ignore[union-attr]
+            low, high = (float(end) for end in given)
         except (TypeError, ValueError):
             raise BoundsError(
                 "target_range is required where the estimator's bounds have no target: pass target_range=(low, high), "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelFileError
-from .output_file import check_replaceable
+from .output_file import check_replaceable, is_ledger
 from .placed_file import write_whole
 
 FORMAT = "dpols-model"
@@ -30,6 +30,8 @@ def model_bytes(content: dict[str, Any]) -> bytes:
 
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a model file, or raise ModelFileError where it is damaged or too new."""
+    if is_ledger(Path(path)):
+        raise ModelFileError(f"{str(path)!r} is a ledger and no model file.")
     try:
         return parsed_model(Path(path).read_bytes(), path)
     except OSError as error:

@@ -11,6 +11,7 @@ from ..errors import ModelFileError
 from ..ledger import BudgetLedger
 from ..report import PrivacyReport
 from ..storage.model_file import FORMAT, finite_whole, opened
+from ..storage.output_file import is_ledger
 from .finding import Finding, other_version, unreadable
 from .models import compared
 from .reports import verify_report
@@ -45,6 +46,8 @@ def verify_file(path: str | os.PathLike[str], *, ledger: BudgetLedger | None = N
 
 
 def _text(path: str | os.PathLike[str]) -> str:
+    if is_ledger(Path(path)):
+        raise _not_to_be_verified(path, 'it is a ledger, which "dpols ledger check" checks')
     try:
         return Path(path).read_bytes().decode("utf-8")  # as it is: names may hold ends of lines of any kind
     except OSError as error:

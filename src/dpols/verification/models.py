@@ -68,6 +68,7 @@ def _is_that_of(feature_map: FeatureMap, report: dict[str, Any], target: tuple[f
     if feature_map.target in (None, target) and stated.issuperset(declared_of(feature_map, found=False)):
         return True
     found = report.get("bounds_origin") in ("paid", "data")  # the latter where limits were read from the data
+    found = found and (not feature_map.target_transform or feature_map.target == target)  # which predictions are cut to
     return found and stated.issuperset(declared_of(feature_map, found=True))
 
 
