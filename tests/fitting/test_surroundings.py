@@ -76,6 +76,30 @@ class Centred:
         return self.fit(X).transform(X)
 
 
+class Largest(Normalizer):
+    """A transformer that learns, of a class that does not."""
+
+    def fit(self, X, y=None):
+        self.largest = np.abs(X).max(axis=0)
+        return self
+
+    def transform(self, X, copy=None):
+        return X / self.largest
+
+
+class Halved(Normalizer):
+    """A transformer with a ``fit`` of its own that says of itself that it needs none."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X, copy=None):
+        return X / 2
+
+    def __sklearn_tags__(self):
+        return super().__sklearn_tags__()
+
+
 LEARNS = {
     "StandardScaler": StandardScaler(),
     "MinMaxScaler": MinMaxScaler(),
@@ -85,6 +109,7 @@ LEARNS = {
     "OneHotEncoder": OneHotEncoder(max_categories=3, sparse_output=False),
     "SplineTransformer": SplineTransformer(degree=1, n_knots=3),
     "a class of others": Centred(),
+    "a class of others that inherits": Largest(),
     "a column": ColumnTransformer([("scaled", StandardScaler(), [0])], remainder="passthrough"),
     "the remainder": ColumnTransformer([("kept", "passthrough", [0])], remainder=StandardScaler()),
     "a union": FeatureUnion([("same", FunctionTransformer()), ("scaled", StandardScaler())]),
@@ -96,6 +121,7 @@ LEARNS = {
 LEARNS_NOTHING = {
     "FunctionTransformer": FunctionTransformer(lambda rows: rows / 2),
     "Normalizer": Normalizer(),
+    "a class of others": Halved(),
     "PolynomialFeatures": PolynomialFeatures(2, include_bias=False),
     "SplineTransformer": SplineTransformer(degree=1, knots=np.array([[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]])),
     "SimpleImputer": SimpleImputer(strategy="constant", fill_value=0, keep_empty_features=True),

@@ -36,6 +36,7 @@ _LEARNS: dict[str, Callable[[Any], bool]] = {
         ),
     ),
 }
+_TAGS = "__sklearn_tags__"
 _PAGE = "see docs/what_voids_the_guarantee.md"
 _UNSEEN = (
     " It fits by workers (n_jobs), which may not see a step that stands before it in a pipeline: one that learns from "
@@ -140,9 +141,16 @@ def _learns(step: Any) -> bool:
     try:
         if _within(type(step).__module__, ("sklearn",)) and type(step).__name__ in _LEARNS:
             return _LEARNS[type(step).__name__](step)
-        return bool(get_tags(step).requires_fit)
+        return bool(get_tags(step).requires_fit) or _has_another_fit(type(step))
     except Exception:  # whatever a transformer of others raises: it cannot be known to be harmless
         return True
+
+
+def _has_another_fit(kind: type) -> bool:
+    """Whether a class has a ``fit`` of its own, but what it says of that is inherited from one with another."""
+    order = kind.__mro__
+    fits, says = (next(at for at, each in enumerate(order) if name in vars(each)) for name in ("fit", _TAGS))
+    return fits < says and not _within(order[fits].__module__, ("sklearn",))
 
 
 def _is_private(step: Any) -> bool:
