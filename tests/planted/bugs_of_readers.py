@@ -34,15 +34,70 @@ BUGS = (
     Bug(
         "what voids the guarantee goes unnoticed",
         "transformers of others",
-        Edit("fitting/surroundings.py", "        return bool(get_tags(step).requires_fit)\n", "        return False\n"),
+        Edit(
+            "fitting/surroundings.py",
+            "        return bool(get_tags(step).requires_fit) or _has_another_fit(type(step))\n",
+            "        return False\n",
+        ),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "transformers that inherit from those which learn nothing",
+        Edit("fitting/surroundings.py", " or _has_another_fit(type(step))\n", "\n"),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "numpy's functions of bounds of the data",
+        Edit(
+            "data/bounds.py",
+            "return _marked(function(*_unmarked(args), **named))",
+            "return function(*_unmarked(args), **named)",
+        ),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "options of the data",
+        Edit("fitting/request.py", "self.exposure_range, limits, [*given])", "self.exposure_range, limits)"),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "a range of scores of the data",
+        Edit("private_search/grid_search.py", "            limits = (*limits, *given)\n", ""),
+        Edit("private_search/grid_search.py", "            origins.add(source)\n", ""),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "tests of a fit with bounds of the data",
+        Edit(
+            "inference/inferring.py", "        return replace(test, warning=self._warning)\n", "        return test\n"
+        ),
+    ),
+    Bug(
+        "a file that was changed passes for what was written",
+        "the range of a transformed target",
+        Edit(
+            "verification/models.py",
+            "(not feature_map.target_transform or feature_map.target == target)",
+            "feature_map is not None",
+        ),
+    ),
+    Bug(
+        "a ledger that two processes write at once",
+        "a thread that looks at it",
+        Edit("storage/output_file.py", "    if _is_ledger_of_sqlite(path):\n        return True\n", ""),
+    ),
+    Bug(
+        "a row that decides over others",
+        "a missing one among whole-numbered labels",
+        Edit("estimators/labels.py", "    y = _whole_numbers(unmasked(y))\n", "    y = unmasked(y)\n"),
     ),
     Bug(
         "what voids the guarantee goes unnoticed",
         "arithmetic with bounds of the data",
         Edit(
             "data/bounds.py",
-            "        return ReadFromData(result) if isinstance(result, float | int) else result\n",
-            "        return result\n",
+            "        return _marked(plain(self, *known))\n",
+            "        return plain(self, *known)\n",
         ),
     ),
     Bug(
