@@ -103,7 +103,7 @@ BUGS = (
     Bug(
         "what voids the guarantee goes unnoticed",
         "a largest weight of the data",
-        Edit("fitting/request.py", "read_from_data((self.max_weight,), ", "read_from_data("),
+        Edit("fitting/request.py", "own = (self.max_weight, ", "own = ("),
     ),
     Bug(
         "a file that was changed passes for what was written",
@@ -283,8 +283,8 @@ BUGS = (
         "bounds of the data rounded by numpy",
         Edit(
             "data/bounds.py",
-            "        return ReadFromData(result) if isinstance(result, float) else result\n",
-            "        return result\n",
+            "        return _marked(getattr(ufunc, method)(*_unmarked(inputs), **how))\n",
+            "        return getattr(ufunc, method)(*_unmarked(inputs), **how)\n",
         ),
     ),
     Bug(
