@@ -266,8 +266,15 @@ def test_columns_of_a_model_are_those_of_its_report(change, tmp_path):
         lambda given: given["columns"]["town"].update(categories=["south", "north"]),
         lambda given: given["columns"]["town"].update(categories=["north", "west"]),
         lambda given: given.update(target=[0.0, 2.0]),
+        lambda given: given.update(columns=dict(reversed(given["columns"].items()))),
     ],
-    ids=["a wider range", "categories in another order", "another category", "another range of the target"],
+    ids=[
+        "a wider range",
+        "categories in another order",
+        "another category",
+        "another range of the target",
+        "columns in another order",
+    ],
 )
 def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
@@ -278,8 +285,20 @@ def test_a_feature_map_of_a_model_is_that_of_its_report(change, tmp_path):
     assert problems(verify_file(path)) == []
     content = json.loads(path.read_text())["content"]
     change(content["feature_map"])
+    content["feature_names"] = content["feature_names"] and list(content["feature_map"]["columns"])
     write_model(path, content)
     assert problems(verify_file(path)) == ["columns and ranges"]
+
+
+def test_where_the_ranges_of_a_model_come_from_is_what_its_report_says(tmp_path):
+    path, age = tmp_path / "model.json", np.linspace(0, 1, 3000)
+    declared = FeatureMap({"age": NumericColumn(0, 1)}, target=(0, 1))
+    PrivateLinearRegression(1.0, 1e-6, feature_map=declared).fit(age[:, None], age).save(path)
+    assert problems(verify_file(path)) == []
+    content = json.loads(path.read_text())["content"]
+    content["feature_map"]["origin"] = "reference"
+    write_model(path, content)
+    assert problems(verify_file(path)) == ["origin of the bounds"]
 
 
 _SINCE = 1_700_000_000.0  # of times, whose ranges are narrow against their distance from zero
@@ -382,6 +401,11 @@ def of_labels(table):
     return logit("late ~ age", table, epsilon=1.0, delta=1e-6, bounds=bounds, classes=("no", "yes"))
 
 
+def of_numbers(table):
+    bounds, table = Bounds(features={"age": (0, 1)}), table.assign(late=(table["late"] == "yes").astype(int))
+    return logit("late ~ age", table, epsilon=1.0, delta=1e-6, bounds=bounds)
+
+
 def of_counts(table):
     bounds = Bounds(features={"age": (0, 1)}, target=(0, 5))
     return poisson(
@@ -414,6 +438,7 @@ def without_a_function(table):
         (with_a_function, lambda content: content.update(family="poisson")),
         (of_labels, lambda content: content.update(classes=["yes", "no"])),
         (of_labels, lambda content: content.update(family="poisson")),
+        (of_numbers, lambda content: content.update(classes=["0", "1"])),
     ],
     ids=[
         "another target without a function",
@@ -426,6 +451,7 @@ def without_a_function(table):
         "another family",
         "swapped labels",
         "counts for labels",
+        "texts for numbers",
     ],
 )
 def test_what_a_model_predicts_is_what_its_report_says(fit, change, tmp_path):

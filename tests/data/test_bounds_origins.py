@@ -11,12 +11,14 @@ import pytest
 
 from dpols import (
     Bounds,
+    CategoricalColumn,
     Constraints,
     FeatureMap,
     NumericColumn,
     PaidBounds,
     PrivateGridSearch,
     PrivateLinearRegression,
+    PrivateLogisticRegression,
 )
 from dpols.errors import BoundsError
 from dpols.feature_map import Factor
@@ -265,6 +267,33 @@ def test_other_limits_read_from_the_data_mark_a_fit_and_a_search(limit):
         search = PrivateGridSearch(model, {"fit_intercept": [True, False]}, epsilon=3.0, delta=1e-6)
         report = search.fit(X, y, sample_weight=weights).search_report_
         assert (report.bounds_origin, report.private) == (origin, origin == "declared")
+
+
+def test_rows_per_unit_and_labels_read_from_the_data_mark_a_fit():
+    X, y = rows()
+    bounds, people = Bounds(features=[(0, 10), (-5, 5)], target=(-15, 25)), np.arange(len(y)) // 2
+    most = Bounds.from_data(np.array([[1.0], [2.0]]), unsafe_from_data=True).features[0][1]
+    labels = Bounds.from_data(X, target=np.where(y > 5, 7.0, 3.0), unsafe_from_data=True).target
+    for mark, origin in ((lambda number: number, "data"), (float, "declared")):
+        model = PrivateLinearRegression(3.0, 1e-6, bounds, max_rows_per_unit=mark(most)).fit(X, y, groups=people)
+        assert model.privacy_report_.bounds_origin == origin
+        yes = PrivateLogisticRegression(3.0, 1e-6, Bounds(features=bounds.features), classes=tuple(map(mark, labels)))
+        report = yes.fit(X, np.where(y > 5, 7.0, 3.0)).privacy_report_
+        assert report.private == (origin == "declared")
+        assert ("the labels of the target were found in the data" in str(report)) == (origin == "data")
+
+
+def test_a_category_read_from_the_data_is_refused():
+    with pytest.raises(BoundsError, match="one of them was read from the data"):
+        CategoricalColumn([0, HIGH])
+
+
+def test_what_holds_numbers_of_the_data_says_so_where_it_is_shown():
+    of_data = FeatureMap({"x": NumericColumn(LOW, HIGH)}, target=(0, 1)), PaidBounds(features=[(LOW, HIGH)])
+    declared = FeatureMap({"x": NumericColumn(0, 9.7)}, target=(0, 1)), PaidBounds(features=[(0, 9.7)])
+    for marked, plain in zip(of_data, declared, strict=True):
+        assert repr(marked) == repr(plain)[:-1] + ", origin='data')"
+    assert PaidBounds(share=HIGH / 100).origin == "data"
 
 
 @pytest.mark.parametrize(

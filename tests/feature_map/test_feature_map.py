@@ -582,3 +582,14 @@ def test_a_number_beyond_doubles_is_a_bad_row_and_nothing_tells_of_it():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(made.transform(rows)[:, 0]).tolist() == [False, True, False, False]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(("kind", "count"), [("int8", 127), ("int8", 128), ("uint8", 256), ("int16", 128)])
+def test_how_many_texts_a_dictionary_of_arrow_has_changes_nothing(kind, count):
+    """Empty cells take a place of their own, which need not fit into the type of the others."""
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = ["north", *(f"somewhere {place}" for place in range(count - 1))]
+    cells = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, count - 1, None], kind), texts)
+    feature_map = FeatureMap({"town": CategoricalColumn(["south", "north"])})
+    np.testing.assert_array_equal(feature_map.transform(pyarrow.table({"town": cells})), [[1.0], [0.0], [np.nan]])

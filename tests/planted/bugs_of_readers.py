@@ -306,7 +306,7 @@ BUGS = (
         "ranges within which others were found",
         Edit(
             "verification/models.py",
-            "    return found and stated.issuperset(declared_of(feature_map, found=True))\n",
+            "    return found and _begins_with(report, declared_of(feature_map, found=True))\n",
             "    return found\n",
         ),
     ),

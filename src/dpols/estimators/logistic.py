@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ..data import Bounds, FileSource
+from ..data.bounds import read_from_data
 from ..data.opening import one_column
 from ..data.units import without_column
 from ..errors import BadRowsError, BoundsError, DataError
@@ -183,9 +184,10 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
 
     def _outcomes(self, X: Any, y: Any) -> tuple[Any, Any]:
         labels = declared_labels(self.classes)
+        marked = labels is not None and read_from_data(self.classes)
         values = column_of(X, y) if isinstance(y, str) else y
         if values is None:  # in files, in streams or on clusters
-            self.classes_, self._found = np.array([0, 1]) if labels is None else labels, False
+            self.classes_, self._found = np.array([0, 1]) if labels is None else labels, marked
             rising = self.classes_.dtype.kind in "iuf" and self.classes_[0] < self.classes_[1]
             if isinstance(X, FileSource) or rising:
                 labelled = isinstance(X, FileSource) and labels is not None
@@ -196,12 +198,12 @@ class PrivateLogisticRegression(PredictingMeans, ClassifierMixin, PrivateRegress
                 "outcome so, or pass a table in memory or dpols.read(path, target=...)."
             )
         if isinstance(y, str) and labels is not None:
-            self.classes_, self._found, self._range = labels, False, _YES_OR_NO
+            self.classes_, self._found, self._range = labels, marked, _YES_OR_NO
             return without_column(X, y), outcomes(y, labels.tolist(), X)
         X = without_column(X, y) if isinstance(y, str) else X
         cells = one_column(label_cells(values))
         look = self.bad_rows != "zero"
-        self.classes_, self._found = labels_of(values, cells, look=look) if labels is None else (labels, False)
+        self.classes_, self._found = labels_of(values, cells, look=look) if labels is None else (labels, marked)
         self._range = _YES_OR_NO
         return X, as_numbers(cells, self.classes_)
 

@@ -148,7 +148,7 @@ def _encode(raw: Any, code: Callable[[Any], int]) -> Array:
         if not pyarrow.types.is_dictionary(raw.type):
             raw = raw.dictionary_encode(null_encoding="encode")
         codes = np.array([code(value) for value in raw.dictionary.to_pylist()] + [code(None)], dtype=np.int64)
-        places = raw.indices.fill_null(len(codes) - 1).to_numpy(zero_copy_only=False)
+        places = raw.indices.cast("int64").fill_null(len(codes) - 1).to_numpy(zero_copy_only=False)
         return np.asarray(codes[places])
     if kind == "pandas" and str(raw.dtype) != "object":
         places, distinct = raw.factorize()  # -1 for an empty cell

@@ -9,7 +9,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, Literal
 
-from ..data.bounds import Interval, as_float, checked_interval, number_text, range_text
+from ..data.bounds import Interval, as_float, checked_interval, number_text, range_text, read_from_data
 from ..data.missing import real_number
 from ..errors import BoundsError, quoted
 from ..storage.plain_data import finite_number, flag, mapping, text, tuple_of
@@ -113,6 +113,8 @@ class CategoricalColumn:
     def __post_init__(self, reference: Any) -> None:
         if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
             raise BoundsError(f"categories={quoted(self.categories)} must be a list of the public categories.")
+        if read_from_data(self.categories):
+            raise BoundsError("categories must be public knowledge, and one of them was read from the data.")
         names = tuple(_category("categories", value) for value in self.categories)
         object.__setattr__(self, "categories", with_first(names, reference))
         if self.unknown not in ("zeros", "other"):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -108,6 +108,12 @@ class FeatureMap:
             raise BoundsError(f"formula={self.formula!r} must be the text that the terms were read from.")
         self._check_target_transform()
         self.bounds()
+
+    def __repr__(self) -> str:
+        given = [(each.name, getattr(self, each.name), each.default) for each in fields(self)]
+        shown = [f"{name}={value!r}" for name, value, default in given if value != default]
+        shown += ["origin='data'"] * (self.origin == "data")
+        return f"FeatureMap({', '.join(shown)})"
 
     @classmethod
     def from_reference(cls, table: Any, *, target: str | None = None, margin: float = 0.1) -> "FeatureMap":

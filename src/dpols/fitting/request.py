@@ -41,6 +41,7 @@ class Request:
     bad_rows: str = "raise"
     unit: str | None = None  # what rows belong to, and how many rows of each the source has at most
     rows_per_unit: int = 1
+    max_rows_per_unit: Any = None  # as it was given
     max_weight: float | None = None  # the largest weight of a row; None where rows have no weights
     exposure_range: Interval | None = None  # None where rows have no exposure
     count_clipped: bool = False
@@ -108,7 +109,7 @@ class Request:
     def origin_of(self, bounds: Bounds | PaidBounds) -> Origin:
         """Return where the numbers come from that the fit takes for public: its bounds, and other limits with them."""
         limits = () if self.constraints is None else self.constraints.numbers
-        own = (self.max_weight, self.epsilon, self.delta)
+        own = (self.max_weight, self.max_rows_per_unit, self.epsilon, self.delta)
         given = self.options.values() if isinstance(self.options, Mapping) else ()
         return "data" if read_from_data(own, self.exposure_range, limits, [*given]) else bounds.origin
 

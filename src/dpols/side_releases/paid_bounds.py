@@ -114,6 +114,7 @@ class PaidBounds:
         defaults |= {"resolution": 1e-3, "largest": 1e9}
         given = [(name, getattr(self, name)) for name in self.__dataclass_fields__]
         shown = [f"{name}={value!r}" for name, value in given if name not in defaults or value != defaults[name]]
+        shown += ["origin='data'"] * (self.origin == "data")
         return f"PaidBounds({', '.join(shown)})"
 
     def for_intervals(self) -> "PaidBounds":
@@ -133,11 +134,11 @@ class PaidBounds:
     @property
     def origin(self) -> Origin:
         """Where the bounds come from: they are paid for, unless the outer limits were read from the data."""
-        return (
-            "data"
-            if read_from_data(*ranges_of(self.features), self.target, (self.resolution, self.largest))
-            else "paid"
-        )
+        return "data" if read_from_data(*ranges_of(self.features), self.target, self._settings) else "paid"
+
+    @property
+    def _settings(self) -> tuple[float, ...]:
+        return self.resolution, self.largest, self.share, self.keep, self.room
 
     def _with_norm(self, n_features: int) -> bool:
         # The norm of a single feature is the feature itself.

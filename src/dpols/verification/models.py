@@ -64,12 +64,16 @@ def _columns(content: dict[str, Any]) -> Finding:
 
 def _is_that_of(feature_map: FeatureMap, report: dict[str, Any], target: tuple[float, float]) -> bool:
     """Return whether a feature map is what a report states: as declared, or as limits of ranges that were found."""
-    stated = {tuple(line) for line in report["bounds"]}
-    if feature_map.target in (None, target) and stated.issuperset(declared_of(feature_map, found=False)):
+    if feature_map.target in (None, target) and _begins_with(report, declared_of(feature_map, found=False)):
         return True
     found = report.get("bounds_origin") in ("paid", "data")  # the latter where limits were read from the data
     found = found and (not feature_map.target_transform or feature_map.target == target)  # which predictions are cut to
-    return found and stated.issuperset(declared_of(feature_map, found=True))
+    return found and _begins_with(report, declared_of(feature_map, found=True))
+
+
+def _begins_with(report: dict[str, Any], declared: tuple[tuple[str, str], ...]) -> bool:
+    """Return whether the bounds of a report begin with what is declared of columns, in their order."""
+    return tuple(tuple(line) for line in report["bounds"][: len(declared)]) == declared
 
 
 def _outcome(content: dict[str, Any]) -> Finding:
@@ -83,6 +87,9 @@ def _outcome(content: dict[str, Any]) -> Finding:
         stated = {name: text for name, text in report["bounds"]}  # of a name that a column has, too, the last
         target, exposed = stated["target"], EXPOSURE_IS_PUBLIC in report["assumed_public"]
         same = (content["family"], labels) == (family, report["labels"])
+        if labels:  # the number 1 is another label than the text of it
+            said = "the labels {!r} (no) and {!r} (yes)".format(*content["classes"])
+            same = same and any(str(text).startswith(said) for text in report["assumed_public"])
         same = same and _as_range(content.get("exposure_range")) == (stated["exposure"] if exposed else None)
     except (KeyError, TypeError, ValueError):
         raise ModelFileError("the model file lacks a part of what it predicts.") from None
@@ -133,6 +140,12 @@ def _alike(one: dict[str, Any], other: Any) -> bool:
 def _ranges(content: dict[str, Any]) -> Iterator[Finding]:
     """Compare where the ranges of a model's features come from with what its report says."""
     feature_map = content.get("feature_map")
-    if isinstance(feature_map, dict) and feature_map.get("origin") == "data":
-        same = content["report"].get("bounds_origin") == "data"
+    if not isinstance(feature_map, dict):
+        return
+    own, stated = feature_map.get("origin"), content["report"].get("bounds_origin")
+    if own == "data":
+        same = stated == "data"
         yield Finding("origin of the bounds", same, "the data" if same else "the data, while the report says otherwise")
+    elif stated == "declared":
+        same = own in (None, "declared")
+        yield Finding("origin of the bounds", same, "declared" if same else "not declared, as the report says")
