@@ -82,6 +82,25 @@ BUGS = (
         ),
     ),
     Bug(
+        "a file that was changed passes for what was written",
+        "the order of the columns of a model",
+        Edit(
+            "verification/models.py",
+            'tuple(tuple(line) for line in report["bounds"][: len(declared)]) == declared',
+            'set(declared) <= {tuple(line) for line in report["bounds"]}',
+        ),
+    ),
+    Bug(
+        "what voids the guarantee goes unnoticed",
+        "rows per unit of the data",
+        Edit("fitting/request.py", "self.max_rows_per_unit, self.epsilon", "self.epsilon"),
+    ),
+    Bug(
+        "a row that decides over others",
+        "one more text in a dictionary of Arrow",
+        Edit("feature_map/cells.py", 'raw.indices.cast("int64").fill_null', "raw.indices.fill_null"),
+    ),
+    Bug(
         "a ledger that two processes write at once",
         "a thread that looks at it",
         Edit("storage/output_file.py", "    if _is_ledger_of_sqlite(path):\n        return True\n", ""),

@@ -28,6 +28,8 @@ CACHE = PROJECT / "build" / "planted"
 # This folder; tests of frozen pages and figures, and of the tree; fuzzing, which measures coverage itself; and commands
 # and benchmarks, which are built on what the other tests cover.
 LEFT_OUT = ("planted", "docs", "fuzz", "cli", "benchmarks")
+# Tests of commands that are those of a package of its own, too.
+OF_VERIFYING = ("test_verify.py", "test_verify_pages.py")
 OF_THE_TREE = ("test_readme.py", "test_layout.py", "test_import_direction.py", "test_public_names.py")
 # Without tests of frozen numbers, which notice any change, right or wrong; and without Spark, which takes long to start
 # and sums by the functions that the tests of Dask see.
@@ -151,7 +153,11 @@ def _statements(tree: ast.AST) -> Iterator[range]:
 def _test_files() -> list[Path]:
     tests = PROJECT / "tests"
     left_out = {*LEFT_OUT, *OF_THE_TREE}
-    return sorted(path for path in tests.rglob("test_*.py") if path.relative_to(tests).parts[0] not in left_out)
+    return sorted(
+        path
+        for path in tests.rglob("test_*.py")
+        if path.name in OF_VERIFYING or path.relative_to(tests).parts[0] not in left_out
+    )
 
 
 def _digest_of_tests(path: Path) -> str:
