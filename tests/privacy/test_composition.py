@@ -250,3 +250,16 @@ def test_a_huge_epsilon_for_replaced_rows_is_split_within_the_range_of_floats():
         assert math.log(step.delta) + math.log1p(math.exp(step.epsilon)) == pytest.approx(
             math.log(budget.delta), rel=1e-12
         )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("rows", "floor", "delta", "epsilon"),
+    [(1, 2.0206109348142007, 0.05057530529555688, 17.338), (2, 2.093577471294328, 0.0741342629676704, 24.639)],
+)
+def test_a_leap_beyond_the_least_epsilon_for_replaced_rows_leads_back_to_it(rows, floor, delta, epsilon):
+    """Where what is needed grows nearly as fast as what is there, steps towards the solution are long."""
+    releases = [MixingRelease(rows, floor)]
+    found = epsilon_of(releases, delta, relation=REPLACE)
+    assert found == pytest.approx(epsilon, abs=1e-3)
+    assert delta_of(releases, found, relation=REPLACE) <= delta < delta_of(releases, 0.999 * found, relation=REPLACE)

@@ -27,7 +27,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from ..errors import ParameterError
 from .black_boxes import atoms_of
@@ -302,17 +302,21 @@ def _epsilon_of_two_steps(epsilon: Callable[[float], float], log_target: float) 
         return epsilon(log_target - float(np.logaddexp(0.0, e)))
 
     # What is needed increases with e, so that repeating it climbs to the least solution; Aitken's rule hastens that.
-    e, leap = 0.0, 5.0
+    low, e, leap = 0.0, 0.0, 5.0
     for _ in range(200):
         once = needed(e)
-        if abs(once - e) <= 1e-13 * e:
+        if once <= e * (1.0 + 1e-13):
             break
         twice = needed(once)
         if twice > 1e9:
             return math.inf
         ratio = (twice - once) / (once - e)
         leap = 2.0 * leap if ratio > 0.9 else 5.0
-        e = twice + (twice - once) * (leap if ratio > 0.9 else ratio / (1.0 - ratio))
+        low, e = twice, twice + (twice - once) * (leap if ratio > 0.9 else ratio / (1.0 - ratio))
+    if needed(low) <= low:
+        e = low
+    elif needed(e) < e * (1.0 - 1e-13):  # it leapt beyond the solution
+        e = float(brentq(lambda x: needed(x) - x, low, e, xtol=1e-13 * e, rtol=1e-15))
     nudge = 1e-13
     while needed(e) > e:
         e, nudge = e * (1.0 + nudge), 2.0 * nudge
