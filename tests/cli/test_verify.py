@@ -425,6 +425,17 @@ def without_a_function(table):
 
 
 @pytest.mark.extras
+def test_a_model_of_one_label_is_refused(tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "model.json"
+    age = np.linspace(0, 1, 3000)
+    of_labels(pd.DataFrame({"age": age, "late": np.where(age > 0.5, "yes", "no")})).save(path)
+    content = json.loads(path.read_text())["content"]
+    write_model(path, content | {"classes": ["no"]})
+    with pytest.raises(ModelFileError, match="lacks a part of what it predicts"):
+        verify_file(path)
+
+
+@pytest.mark.extras
 @pytest.mark.parametrize(
     ("fit", "change"),
     [

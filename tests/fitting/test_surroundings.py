@@ -87,6 +87,17 @@ class Largest(Normalizer):
         return X / self.largest
 
 
+class Less(Normalizer):
+    """Another, which learns in ``fit_transform`` alone."""
+
+    def fit_transform(self, X, y=None):
+        self.mean = X.mean(axis=0)
+        return X - self.mean
+
+    def transform(self, X, copy=None):
+        return X - self.mean
+
+
 class Halved(Normalizer):
     """A transformer with a ``fit`` of its own that says of itself that it needs none."""
 
@@ -110,6 +121,7 @@ LEARNS = {
     "SplineTransformer": SplineTransformer(degree=1, n_knots=3),
     "a class of others": Centred(),
     "a class of others that inherits": Largest(),
+    "a class of others that inherits fit": Less(),
     "a column": ColumnTransformer([("scaled", StandardScaler(), [0])], remainder="passthrough"),
     "the remainder": ColumnTransformer([("kept", "passthrough", [0])], remainder=StandardScaler()),
     "a union": FeatureUnion([("same", FunctionTransformer()), ("scaled", StandardScaler())]),

@@ -147,10 +147,10 @@ def _learns(step: Any) -> bool:
 
 
 def _has_another_fit(kind: type) -> bool:
-    """Whether a class has a ``fit`` of its own, but what it says of that is inherited from one with another."""
-    order = kind.__mro__
-    fits, says = (next(at for at, each in enumerate(order) if name in vars(each)) for name in ("fit", _TAGS))
-    return fits < says and not _within(order[fits].__module__, ("sklearn",))
+    """Whether a class has a way to fit of its own, but what it says of that is inherited from one with another."""
+    own = [each for each in kind.__mro__ if not _within(each.__module__, ("sklearn",))]
+    says = next((at for at, each in enumerate(own) if _TAGS in vars(each)), len(own))
+    return any(name in vars(each) for each in own[:says] for name in ("fit", "fit_transform", "partial_fit"))
 
 
 def _is_private(step: Any) -> bool:

@@ -88,7 +88,8 @@ def _outcome(content: dict[str, Any]) -> Finding:
         target, exposed = stated["target"], EXPOSURE_IS_PUBLIC in report["assumed_public"]
         same = (content["family"], labels) == (family, report["labels"])
         if labels:  # the number 1 is another label than the text of it
-            said = "the labels {!r} (no) and {!r} (yes)".format(*content["classes"])
+            no, yes = content["classes"]
+            said = f"the labels {no!r} (no) and {yes!r} (yes)"
             same = same and any(str(text).startswith(said) for text in report["assumed_public"])
         same = same and _as_range(content.get("exposure_range")) == (stated["exposure"] if exposed else None)
     except (KeyError, TypeError, ValueError):
